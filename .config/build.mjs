@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -55,6 +55,8 @@ const sharedErrors = {
 await build({ ...options, entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
+// `bin/cai-cursor`, an agent of its own, of which `cai` loads nothing.
+await build({ ...options, entryPoints: ['src/cursor/main.ts'] });
 // For browsers: `cai serve` sends them these files.
 await build({
   absWorkingDir: root,
@@ -67,6 +69,10 @@ await build({
   logLevel: 'error',
 });
 copyFileSync(join(root, 'src/page/index.html'), join(root, 'dist/page/index.html'));
+// It runs as a process of its own, so it is not bundled.
+cpSync(join(root, 'node_modules/@devcontainers/cli'), join(root, 'dist/devcontainers-cli'), {
+  recursive: true,
+});
 declareTypes(['embed/index', 'embed/connect', 'embed/message', 'errors']);
 await build({
   ...options,

@@ -23,22 +23,34 @@ export class ContainerPlace extends Place {
     this.root = this.workspace();
   }
 
-  /** Writes the configuration: the agent's command, and lines of `[network]`. Builds the image if it is missing. */
-  configure(command, network = []) {
-    // What the engine tests need to build images; nothing where these are not set.
+  /**
+   * Writes the configuration: the agent's command, lines of `[network]`, and lines of further tables. Builds the image if
+   * it is missing.
+   */
+  configure(command, network = [], tables = []) {
+    // What the engine tests need to build images, and containers have to do without; nothing where these are not set.
     const { CAI_TEST_CA_FILE: caFile, CAI_TEST_NPM_REGISTRY: registry } = process.env;
     const mirrors = Object.entries({ ca_file: caFile, npm_registry: registry }).filter(([, value]) => value);
+    this.#write(
+      command,
+      [...mirrors.map(([key, value]) => `${key} = ${JSON.stringify(value)}`), ...network],
+      tables,
+    );
+    this.provideImage();
+    this.#write(command, network, tables);
+  }
+
+  #write(command, network, tables) {
     writeFileSync(
       join(this.home, '.config/containai/config.toml'),
-      [
-        '[agents.bench]',
-        `command = ${JSON.stringify(command)}`,
-        '[network]',
-        ...mirrors.map(([key, value]) => `${key} = ${JSON.stringify(value)}`),
-        ...network,
-        '',
-      ].join('\n'),
+      ['[agents.bench]', `command = ${JSON.stringify(command)}`, '[network]', ...network, ...tables, ''].join(
+        '\n',
+      ),
     );
+  }
+
+  /** Builds it if it is missing. */
+  provideImage() {
     if (spawnSync('docker', ['image', 'inspect', image]).status !== 0)
       this.cai(['build', '--agent', 'bench']);
   }

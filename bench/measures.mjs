@@ -1,4 +1,5 @@
 /* What is measured, in the order in which it is. */
+import * as cluster from './measures/cluster.mjs';
 import * as containers from './measures/containers.mjs';
 import * as history from './measures/history.mjs';
 import * as initialize from './measures/initialize.mjs';
@@ -13,7 +14,7 @@ import * as throughput from './measures/throughput.mjs';
 /**
  * By name. A measure has `names` of contenders, `metrics` with unit and the contender to compare with, and
  * `round`, which returns the figures of one round by metric and contender. It may have `unavailable`, which
- * resolves with the reason why it cannot be run here.
+ * resolves with the reason why it cannot be run here, and `isExtra`: it is run only if it is asked for.
  */
 export const measures = {
   throughput,
@@ -26,4 +27,5 @@ export const measures = {
   containers,
   network,
   serve,
+  cluster,
 };

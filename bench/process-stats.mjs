@@ -13,6 +13,11 @@ export function residentMiB(pid) {
   return Number(/^Rss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) / 1024;
 }
 
+/** Resident memory in MiB, where what processes share counts for each as its share. */
+export function proportionalMiB(pid) {
+  return Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))[1]) / 1024;
+}
+
 /** The most that it has ever been, in MiB. */
 export function mostMiB(pid) {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024;

@@ -23,6 +23,8 @@ import { rotated } from './statistics.cjs';
 const print = (text) => process.stdout.write(text);
 /** Fewer are no verdict. */
 const fullRounds = 15;
+/** The measures that are taken unless others are asked for. */
+const usual = Object.keys(measures).filter((name) => measures[name].isExtra !== true);
 const budgets = JSON.parse(readFileSync(join(import.meta.dirname, 'budgets.json'), 'utf8'));
 
 /** The arguments; exits where they are wrong. */
@@ -37,12 +39,12 @@ function options() {
       },
     });
     const { full, list } = values;
-    const chosen = values.only?.split(',') ?? Object.keys(measures);
+    const chosen = values.only?.split(',') ?? usual;
     const unknown = chosen.filter((name) => !(name in measures));
     if (unknown.length > 0) throw new Error(`no measure ${unknown.join(', ')}; --list has the names`);
     const rounds = Number(values.rounds ?? (full ? fullRounds : 5));
     if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds has to be a whole number from 1');
-    const isWhole = Object.keys(measures).every((name) => chosen.includes(name)) && rounds >= fullRounds;
+    const isWhole = usual.every((name) => chosen.includes(name)) && rounds >= fullRounds;
     return { isFull: full, isWritten: full && isWhole, isList: list, chosen, rounds };
   } catch (error) {
     process.stderr.write(`bench: ${error.message}\n`);

@@ -21,6 +21,7 @@ const failures = {
   INVALID_PARAMS: { exit: 2, rpc: rpcCode.invalidParams }, // params lack something, or have it in another form
   NO_ENGINE: { exit: 11 }, // no container engine can be used
   NOT_READY: { exit: 11 }, // the engine, or what else makes a container ready, does not answer
+  NO_PLACE: { exit: 11 }, // no machine of the engine takes the container in time, or gives it its volumes
   CONTAINER_NOT_FOUND: { exit: 10 }, // there is no such container
   IMAGE: { exit: 11 }, // the image is not there and cannot be built
   CONTAINER_START: { exit: 11 }, // the container cannot be created or started, or has ended

@@ -20,11 +20,12 @@ const layers: Layers = [
   ['system/'],
   ['paths/'],
   ['workspace/'],
+  ['devcontainer/'],
   ['config/'],
   ['network/'],
-  ['credentials/', 'protect/'],
+  ['credentials/', 'protect/', 'ssh-agent/'],
   ['rpc/'],
-  ['agent/', 'wire/'],
+  ['agent/', 'cursor/', 'wire/'],
   ['child/'],
   ['protocol/'],
   ['container/registry/'],
@@ -41,7 +42,7 @@ const layers: Layers = [
   ['profiles/'],
   ['recording/'],
   ['relay/'],
-  ['egress/', 'mcp/', 'review/', 'terminals/', 'usage/'],
+  ['cursor/requests/', 'egress/', 'mcp/', 'review/', 'terminals/', 'usage/'],
   ['calls/'],
   ['proxy/'],
   ['commands/support/'],
@@ -66,6 +67,7 @@ const doors = {
   'container/engine/kubernetes/': 'container/engine/kubernetes/kubernetes-engine',
   'container/registry/': 'container/registry/registry',
   'container/copy/': 'container/copy/copy',
+  'cursor/requests/': 'cursor/requests/requests',
 };
 
 /** Source files without a test file of the same name, each with the reason. */
@@ -86,6 +88,13 @@ const withoutTest: Readonly<Record<string, string>> = {
       ...['proxy/shutdown', 'usage/usage-observer'],
     ].map((path) => [path, 'the flow: test/conformance and test/flow play it whole, with real processes']),
   ),
+  ...Object.fromEntries(
+    ['failures', 'main', 'offers', 'program', 'prompt-text', 'shapes', 'turn'].map((path) => [
+      `cursor/${path}`,
+      'test/cursor/agent.test.ts plays the adapter whole, as a process',
+    ]),
+  ),
+  'cursor/requests/requests': 'test/flow/cursor-requests.test.ts',
   'commands/acp/connection': 'the flow, as proxy/proxy',
   'commands/acp/surroundings': 'the flow, as proxy/proxy',
   'commands/acp/common-options': 'test/commands/acp/acp.test.ts, and the flow, as proxy/proxy',
@@ -93,8 +102,13 @@ const withoutTest: Readonly<Record<string, string>> = {
   'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
   'system/builtin': 'a name for a function of Node',
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
+  'config/rows': 'test/config/config.test.ts',
+  'container/image/build': 'test/container/image/image.test.ts',
+  'container/image/build-lock': 'test/container/image/image.test.ts',
+  'container/image/proxy-variables': 'test/container/environment.test.ts',
   'commands/workspace/network-rules': 'test/commands/workspace/network.test.ts',
   'commands/run/way-out': 'test/engine/ runs commands that use it',
+  'commands/containers/prune': 'test/engine/prune.test.ts, test/container/image/unused-images.test.ts',
   'commands/support/end-signals': 'names',
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
@@ -128,11 +142,20 @@ const withoutTest: Readonly<Record<string, string>> = {
   'serve/traffic/own-sessions': 'as serve/traffic/guest',
   'serve/traffic/transitions': 'as serve/traffic/guest',
   'egress/dial': 'test/egress/proxy.test.ts',
+  'network/requests': 'test/container/registry/registry.test.ts, test/agent/registry/update.test.ts',
   'network/own-proxy': 'test/egress/proxy.test.ts, test/container/registry/registry.test.ts',
   'container/registry/authorization': 'test/container/registry/registry.test.ts',
-  'container/registry/requests': 'test/container/registry/registry.test.ts',
   'egress/http-message': 'test/egress/proxy.test.ts, test/egress/keyed-host.test.ts',
   'credentials/services': 'test/credentials/swap.test.ts',
+  ...Object.fromEntries(
+    ['agent-connection', 'host-key', 'requests', 'wire'].map((path) => [
+      `ssh-agent/${path}`,
+      'test/ssh-agent/agent-proxy.test.ts',
+    ]),
+  ),
+  'agent/secret-files': 'test/agent/host-settings.test.ts',
+  'agent/settings-catalog': 'data; test/agent/host-settings.test.ts',
+  'commands/run/agent-socket': 'needs an engine: test/engine/ssh-agent.test.ts',
 
   'child/child-data': 'data; test/child/workspace-child.test.ts',
   'child/child-failures': 'test/child/workspace-child.test.ts',
@@ -143,6 +166,12 @@ const withoutTest: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['difference', 'records'].map((path) => [`container/copy/${path}`, 'test/container/copy/copy.test.ts']),
   ),
+  'config/repository/judge': 'test/config/effective-config.test.ts',
+  'devcontainer/build-settings': 'test/devcontainer/devcontainer.test.ts',
+  'devcontainer/describe': 'test/devcontainer/devcontainer.test.ts',
+  'commands/run/set-up': 'test/engine/devcontainer.test.ts; what runs when: test/devcontainer/hooks.test.ts',
+  'container/image/devcontainer-image': 'test/engine/devcontainer.test.ts',
+  'devcontainer/cli': 'test/engine/devcontainer.test.ts',
   'commands/run/pull': 'needs a cluster: test/kubernetes/copy.test.ts',
   'container/engine/engine': 'types; test/engine/engine.test.ts has what every engine must do',
   'container/engine/engine-info': 'test/docs.test.ts',
@@ -151,7 +180,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'container/engine/docker/tar': 'test/engine/engine.test.ts',
   ...Object.fromEntries(
     [
-      ...['claims', 'kubernetes-engine', 'namespace', 'pods', 'api/exec', 'pod/labels', 'pod/pod-files'],
+      ...['claims', 'kubernetes-engine', 'namespace', 'api/exec', 'pod/labels', 'pod/pod-files'],
       ...['pod/pod-inside', 'pod/pod-mounts', 'pod/pod'],
     ].map((path) => [
       `container/engine/kubernetes/${path}`,
@@ -208,11 +237,13 @@ describe('the sources', () => {
         ...[
           'main',
           'embed/connect',
+          'cursor/main',
           'system/host',
           'system/builtin',
           'commands/',
           'system/log',
           'agent/process',
+          'devcontainer/cli',
         ],
         ...['system/process-group', 'agent/editor-token', 'agent/cai-program', 'system/process-identity'],
       ]),
@@ -220,7 +251,7 @@ describe('the sources', () => {
   });
 
   test('look at the environment in one place', () => {
-    expect(strayUses(sources, 'process.env', ['main', 'embed/connect'])).toEqual([]);
+    expect(strayUses(sources, 'process.env', ['main', 'cursor/main', 'embed/connect'])).toEqual([]);
   });
 
   test('start programs in named places', () => {
@@ -228,10 +259,12 @@ describe('the sources', () => {
       strayUses(sources, 'child_process', [
         'agent/process',
         'commands/acp/agent-on-terminal',
+        'cursor/program',
         'workspace/git',
         'commands/run/exec',
         'credentials/secret',
         'credentials/keyring',
+        'devcontainer/cli',
         'container/engine/kubernetes/api/exec-plugin',
         'container/registry/docker-login',
         'container/engine/docker/elsewhere/ssh-agent',
@@ -250,6 +283,8 @@ describe('the sources', () => {
       'egress/http-message',
       'egress/keyed-host',
       'egress/proxy',
+      'ssh-agent/agent-connection',
+      'ssh-agent/agent-proxy',
     ];
     const ofServers = ['serve/plain-socket', 'serve/http/event-stream', 'serve/chat/chat-bridge'];
     const ofFiles = ['recording/recorder'];
@@ -259,6 +294,7 @@ describe('the sources', () => {
         'agent/process',
         'agent/status',
         'commands/',
+        'cursor/main',
         'embed/message-stream',
         'main',
         'system/log',

@@ -78,7 +78,7 @@ describe('cai', () => {
     const builtWith = (pattern: RegExp): string[] => built.filter((name) => pattern.test(textOf(name)));
 
     test('has one class of errors, so that each bundle knows those of the others; only what is for other programs has its own', () => {
-      expect(builtWith(/"CaiError"/).sort()).toEqual(['embed/index.js', 'main.js']);
+      expect(builtWith(/"CaiError"/).sort()).toEqual(['cursor/main.js', 'embed/index.js', 'main.js']);
     });
 
     test('has no character that V8 keeps in two bytes, and with it the whole text', () => {

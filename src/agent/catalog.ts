@@ -1,10 +1,13 @@
 /** The agents that can be named on the command line, as data, and how a name becomes a command. */
 import { isAbsolute, resolve } from 'node:path';
 import { CaiError } from '../errors';
-import type { Config } from '../config/config';
+import { configFileOf, type Config } from '../config/config';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
 import { geminiVariable } from '../credentials/token-placeholder';
+import type { Host } from '../system/host';
+import { commandOf, installationOf, type Installation } from './registry/installation';
+import { findEntry, readRegistry } from './registry/registry';
 
 /** A known agent. Commands are a program and its arguments, started without a shell. */
 interface CatalogEntry {
@@ -144,14 +147,26 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   },
 };
 
+/** Ids of the registry's entries for the same programs, by which our own are found, too. */
+export const aliases: Readonly<Record<string, string>> = {
+  // Names of the adapter, from the oldest on.
+  'claude-code-acp': 'claude',
+  'claude-acp': 'claude',
+  'codex-acp': 'codex',
+  'qwen-code': 'qwen',
+  'github-copilot-cli': 'copilot',
+};
+
 /** What to start for a name. */
 export interface AgentCommand {
-  /** The agent's name as on the command line. */
+  /** The agent's name: as on the command line, but for an alias that of the agent itself. */
   readonly name: string;
   /** What people call it. */
   readonly displayName: string;
   /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
+  /** Variables that the program gets where it runs on this machine; in an image they are the image's affair. */
+  readonly env?: Readonly<Record<string, string>>;
   /** What the user can do if the program is not found, half a sentence. */
   readonly remedy: string;
   /** Whether the program speaks on descriptor 3, as `status.ts` has it. */
@@ -160,37 +175,76 @@ export interface AgentCommand {
 
 interface CatalogOptions {
   readonly agents: Config['agents'];
-  /** `CAI_ACP_TEST_MODE=1`: any name, run exactly as `<name> --acp`. */
-  readonly isTestMode: boolean;
-  /** The user's, for advice. */
-  readonly configFile: string;
-  /** Folder against which a name with a slash is resolved, in test mode. */
-  readonly cwd: string;
+  /** `CAI_ACP_TEST_MODE=1`: any name is run exactly as `<name> --acp`. A name with a slash is resolved against `cwd`. */
+  readonly host: Host;
   /** Where the configuration names the agent, for messages; absent where the command line does. */
   readonly namedAt?: (() => string) | undefined;
 }
 
+/** The name by which an agent is known here, for any of its names: containers, sessions and sign-ins have this one. */
+export function agentNameOf(name: string, agents: Config['agents']): string {
+  return Object.hasOwn(agents, name) ? name : (ownValue(aliases, name) ?? name);
+}
+
+/**
+ * How an image gets an agent from the registry; `undefined`: the agent is ours or the user's own, which need none. One
+ * of ours that npm does not have is taken from the registry if that has it.
+ */
+export function installationFor(
+  name: string,
+  agents: Config['agents'],
+  host: Host,
+): Installation | undefined {
+  const configured = ownValue(agents, name);
+  const known = ownValue(catalog, name);
+  const needsNone = configured?.packages !== undefined || (known?.packages.length ?? 0) > 0;
+  if (needsNone || (known === undefined && configured !== undefined)) return undefined;
+  const entry = findEntry(host, name);
+  return entry && installationOf(entry, known?.command[0]);
+}
+
 /** The command for a name, with `args` appended. Fails with `UNSUPPORTED_AGENT` for one that nobody knows. */
-export function resolveAgent(name: string, args: readonly string[], options: CatalogOptions): AgentCommand {
-  if (options.isTestMode) {
-    const program = name.includes('/') && !isAbsolute(name) ? resolve(options.cwd, name) : name;
+export function resolveAgent(given: string, args: readonly string[], options: CatalogOptions): AgentCommand {
+  const { agents, host } = options;
+  if (host.env.CAI_ACP_TEST_MODE === '1') {
+    const program = given.includes('/') && !isAbsolute(given) ? resolve(host.cwd, given) : given;
     const remedy = 'in test mode the name is the program: check it';
-    return { name, displayName: name, command: [program, '--acp', ...args], remedy };
+    return { name: given, displayName: given, command: [program, '--acp', ...args], remedy };
   }
-  const configured = ownValue(options.agents, name);
+  const name = agentNameOf(given, agents);
+  const configured = ownValue(agents, name);
   const known = ownValue(catalog, name);
   const command = configured?.command ?? known?.command;
   const [program, ...rest] = command ?? [];
-  if (program === undefined) {
-    const names = [...new Set([...Object.keys(catalog), ...Object.keys(options.agents)])];
-    const meant = nearest(name, names);
+  if (program === undefined) return listed(name, args, options);
+  const displayName = configured?.name ?? known?.displayName ?? name;
+  const remedy = `install it, or name its full path in ${configFileOf(host)}: a line [agents.${name}], and below it command = ["/full/path"]`;
+  return { name, displayName, command: [program, ...rest, ...args], remedy };
+}
+
+/** One that only the registry may know. */
+function listed(
+  name: string,
+  args: readonly string[],
+  { agents, host, namedAt }: CatalogOptions,
+): AgentCommand {
+  const entry = findEntry(host, name);
+  if (entry === undefined) {
+    const names = [...new Set([...Object.keys(catalog), ...Object.keys(agents)])];
+    const meant = nearest(name, [...names, ...readRegistry(host).entries.map(({ id }) => id)]);
     const hint = meant === undefined ? '' : `Did you mean ${meant}? `;
     throw new CaiError(
       'UNSUPPORTED_AGENT',
-      `Unsupported agent: ${name}${options.namedAt === undefined ? '' : ` (${options.namedAt()})`}\n${hint}Known agents: ${names.join(', ')}. Another one can be added to ${options.configFile}: a line [agents.NAME], and below it command = ["program", "argument"].`,
+      `Unsupported agent: ${name}${namedAt === undefined ? '' : ` (${namedAt()})`}\n${hint}Known agents: ${names.join(', ')}, and those that "cai agents" lists. Another one can be added to ${configFileOf(host)}: a line [agents.NAME], and below it command = ["program", "argument"].`,
     );
   }
-  const displayName = configured?.name ?? known?.displayName ?? name;
-  const remedy = `install it, or name its full path in ${options.configFile}: a line [agents.${name}], and below it command = ["/full/path"]`;
-  return { name, displayName, command: [program, ...rest, ...args], remedy };
+  const { what, env } = installationOf(entry);
+  return {
+    name,
+    displayName: entry.name,
+    command: [name, ...commandOf(entry), ...args],
+    env,
+    // Its container has it; the registry does not say which program of this machine it is.
+    remedy: `install ${what}, and put its program on PATH as ${name}, or let it run in a container, without CAI_ACP_DIRECT_SPAWN`,
+  };
 }

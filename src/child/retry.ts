@@ -31,7 +31,7 @@ export const retryClasses = [
   final('usage', ['USAGE', 'CONFIG', 'WORKSPACE', 'INVALID_PARAMS'], [2, 64, 78]),
   final('sign-in', [], [77]),
   final('image', ['IMAGE'], []),
-  final('silent', ['NOT_READY'], []),
+  final('silent', ['NOT_READY', 'NO_PLACE'], []),
   final('distrust', ['SSH_SETUP', 'HOST_KEY', 'FOREIGN_CONTAINER', 'REPLACED'], []),
   final('other', [], []),
 ] as const satisfies readonly RetryClass[];

@@ -21,6 +21,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['acp [agent] [agent args...]', 'the same'],
     ['connect [URL]', 'speak it with an agent on a server', () => import('./serve/connect')],
     ['setup EDITOR', "write it into an editor's settings", () => import('./setup/setup')],
+    ['agents', 'which agents there are; search, show, update', () => import('./setup/agents')],
     ['sessions', 'list your sessions, open and past', () => import('./records/sessions')],
     ['usage', 'what turns have cost: tokens, money, time', () => import('./records/usage')],
     ['logs', 'what cai has logged in your editors', () => import('./records/logs')],
@@ -51,6 +52,8 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['stop [NAME...]', 'stop those of the workspace, or these', () => import('./containers/stop')],
     ['rm [NAME...]', "remove them, but not the agents' data", () => import('./containers/rm')],
     ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
+    ['image add NAME...', 'add Go, Rust, Debian packages ...', () => import('./containers/image')],
+    ['prune', 'remove what is not used any more', () => import('./containers/prune')],
   ],
   'The same agents from elsewhere': [
     ['serve', 'serve agents by network; link, token', () => import('./serve/serve')],
@@ -78,12 +81,8 @@ const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   terminal: () => import('./run/terminal'),
 };
 
-const withoutPackages = Object.entries(catalog)
-  .flatMap(([name, { packages }]) => (packages.length === 0 ? [name] : []))
-  .join(', ');
-
 const notes = `Agents: ${Object.keys(catalog).join(', ')}; default claude.
-  Needs an image of your own that has it ("dockerfile" in [image]): ${withoutPackages}.
+  And all that "cai agents" lists, which are those of the ACP registry.
 Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
   [agents.NAME]
   command = ["program", "argument"]

@@ -17,8 +17,8 @@ export interface Key {
   readonly kind: Kind<unknown>;
   /** What holds without it, as it would stand in the file; `undefined`: the field is left out. */
   readonly standard: string | boolean | number | readonly string[] | undefined;
-  /** Whether each table that can have it must have it. */
-  readonly isRequired: boolean;
+  /** Whether a table that can have it must have it; `name` is the last part of the table's own. */
+  readonly isRequired: (name: string) => boolean;
   /** What the file of a repository may do with it. */
   readonly repository: RepositoryRule<unknown>;
 }
@@ -26,7 +26,7 @@ export interface Key {
 /** What a table of TOML becomes; without a prototype, because users choose some of the names. */
 type Table = Record<string, unknown>;
 
-/** A TOML text with settings. */
+/** A text with settings. */
 export interface Source {
   /** Name of its file, for messages. */
   readonly file: string;
@@ -34,7 +34,7 @@ export interface Source {
   readonly text: string;
   /** What paths in it are relative to. */
   readonly base: Base;
-  /** Where a key stands, once it is known that the text is TOML. */
+  /** Where a key stands, once it is known that the text can be parsed. */
   readonly placeOf: ReturnType<typeof placesIn>;
 }
 
@@ -57,8 +57,13 @@ export interface Setting {
  * not quoted, because they may be secrets.
  */
 export function readSettings(source: Source, keys: readonly Key[]): Setting[] {
+  return settingsOf(parseToml(source), source, keys);
+}
+
+/** The settings of a text that was parsed, in its order. Fails as `readSettings`. */
+export function settingsOf(table: Readonly<Table>, source: Source, keys: readonly Key[]): Setting[] {
   const reader = new SettingsReader(source, keys);
-  reader.visit(parseToml(source), []);
+  reader.visit(table, []);
   return reader.settings;
 }
 
@@ -102,7 +107,8 @@ class SettingsReader {
     for (const [name, value] of Object.entries(table)) this.#take([...path, name], value);
     for (const { path: wanted, isRequired, kind } of this.keys) {
       const name = wanted.at(-1)!;
-      if (isRequired && isPath(path, wanted.slice(0, -1)) && !Object.hasOwn(table, name))
+      const isMissing = isPath(path, wanted.slice(0, -1)) && !Object.hasOwn(table, name);
+      if (isMissing && isRequired(String(path.at(-1))))
         this.#fail(path, `lacks "${name}", which must be ${kind.expected}`);
     }
   }

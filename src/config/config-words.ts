@@ -19,6 +19,15 @@ export const packages = listOf('a list of different npm packages, such as ["my-a
   /^(@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(@[\w.^~-]+)?$/i.test(word),
 );
 
+/** The name of a folder, and no path. */
+export const folderName = matching('the name of a folder', /^(?!\.{1,2}$)[^/\0]+$/);
+
+/** What apt can install by name and version; never an option or a file. Source: Debian Policy, 5.6.7 and 5.6.12. */
+export const debianPackages = listOf(
+  'a list of different Debian packages, such as ["golang", "libpq-dev"]',
+  (word) => /^[a-z\d][a-z\d+.-]+(=[\w.+:~-]+)?$/.test(word),
+);
+
 /** Names that the editor gives to MCP servers. */
 export const serverNames = listOf('a list of different names of MCP servers', (name) => name !== '');
 
@@ -69,6 +78,21 @@ export const extraHosts = listOf(
 export const hostRules = listOf(
   'a list of different rules such as ["example.com", "*.example.com:443", "10.0.0.0/8", "[fd00::/8]:22"]: a host in ASCII, "*." before it for all below it, or an address or range, and a port or ":*" after it',
   (word) => parseRule(word) !== undefined,
+);
+
+/** Servers of SSH. */
+export const sshHosts = listOf(
+  'a list of different names of hosts, in lower case, such as ["github.com", "git.example.com:2222"]',
+  (word) => {
+    const [, name = word, port = '22'] = /^(.*):(\d{1,5})$/.exec(word) ?? [];
+    return normalHost(name) === name && !name.includes(':') && Number(port) >= 1 && Number(port) <= 65_535;
+  },
+);
+
+/** What of the user's own settings an agent gets; which names there are depends on the agent. */
+export const settingNames = listOf(
+  'a list of different names of settings, such as ["CLAUDE.md", "skills"]',
+  (word) => word !== '',
 );
 
 /** The services whose keys and hosts `src/credentials/services.ts` knows. */

@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
+import type { Devcontainer } from '../devcontainer/devcontainer';
 import { CaiError, messageOf } from '../errors';
-import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber, type Kind } from './config-kinds'; // prettier-ignore
+import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import { extraHosts, headerName, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
+import { debianPackages, extraHosts, folderName, headerName, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, settingNames, sshHosts, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
+import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
 import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
@@ -22,9 +24,14 @@ const tables = {
     data: key('data', oneOf('shared', 'workspace'), rules.only('workspace'), 'workspace'),
   },
   'agents.*': {
-    command: required(key('command', command, 'never')),
+    // A known agent has one.
+    command: {
+      ...key('command', command, 'never'),
+      isRequired: (agent) => !rules.agentNames.includes(agent),
+    },
     name: key('name', text, 'never'),
     packages: key('packages', packages, 'never'),
+    settings: key('settings', settingNames, 'never'),
   },
   acp: {
     fs: key('fs', oneOf('editor', 'off'), rules.only('off'), 'off'),
@@ -65,11 +72,21 @@ const tables = {
   image: {
     auto_build: key('autoBuild', flag, rules.only(false), true),
     base: key('base', imageName, rules.trusted, 'node:22-bookworm-slim'),
+    apt: key('apt', debianPackages, rules.addition, []),
+    packages: key('packages', packages, rules.addition, []),
     dockerfile: key('dockerfile', path, rules.trusted),
     registry: key('registry', imageRegistry, rules.trusted),
   },
+  devcontainer: {
+    use: key('use', flag, rules.only(false), true),
+    name: key('name', folderName, rules.harmless),
+  },
   env: {
     import: key('import', variables, rules.addition, []),
+  },
+  git: {
+    ssh_agent: key('sshAgent', sshHosts, 'never', []),
+    sign: key('isSigning', flag, 'never', false),
   },
   protect: {
     off: key('isOff', flag, rules.only(false), false),
@@ -94,6 +111,7 @@ const tables = {
   kubernetes: {
     storage: key('storageBytes', size('64MiB'), 'never', '10GiB'),
     storage_class: key('storageClass', text, 'never'),
+    reserved_cpus: key('reservedCpus', decimal(0.01), 'never', 0.1),
     node_selector: key('nodeSelector', nodeLabels, 'never', []),
     tolerations: key('tolerations', tolerations, 'never', []),
     runtime_class: key('runtimeClass', text, 'never'),
@@ -111,6 +129,7 @@ const tables = {
     deny: key('deny', hostRules, rules.more, []),
     ca_file: key('caFile', path, 'never'),
     npm_registry: key('npmRegistry', url, 'never'),
+    pip_index: key('pipIndex', url, 'never'),
     http_proxy: key('httpProxy', url, 'never'),
     https_proxy: key('httpsProxy', url, 'never'),
     no_proxy: key('noProxy', text, 'never'),
@@ -161,6 +180,8 @@ export type Config = {
   readonly container: { readonly memoryAtMostBytes?: number };
   /** `dockerfileText`: of a Dockerfile of the repository what the user trusted, whatever the file holds by now. */
   readonly image: { readonly dockerfileText?: string };
+  /** `trusted`: the development container of the workspace, if it is used, as the user trusted it. */
+  readonly devcontainer: { readonly trusted?: Devcontainer };
 };
 
 /** How this machine reaches the network, which building an image needs. */
@@ -239,7 +260,8 @@ export function configOf(settings: readonly Setting[]): Config {
   return { ...rest, agents, engine, network, ...nested, ...lists } as unknown as Config;
 }
 
-function readIfThere(file: string): string {
+/** The text of a file; empty: there is none. Throws `CaiError('CONFIG')`. */
+export function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (reason) {
@@ -248,41 +270,4 @@ function readIfThere(file: string): string {
       cause: reason,
     });
   }
-}
-
-/** A row of the table; `IsThere`: whether its field always has a value. */
-interface Row<F extends string, T, IsThere extends boolean> extends Pick<Key, 'standard' | 'isRequired'> {
-  readonly field: F;
-  readonly kind: Kind<T>;
-  readonly repository: rules.RepositoryRule<T>;
-  /** For the type alone. */
-  readonly isThere?: IsThere;
-}
-
-/** The object that a table becomes: fields by their names, optional where there may be no value. */
-type Fields<Rows> = {
-  readonly [K in keyof Rows as FieldOf<Rows[K], true>]: ValueOf<Rows[K]>;
-} & {
-  readonly [K in keyof Rows as FieldOf<Rows[K], false>]?: ValueOf<Rows[K]>;
-};
-type FieldOf<R, IsThere extends boolean> = R extends {
-  readonly field: infer F extends string;
-  readonly isThere?: IsThere;
-}
-  ? F
-  : never;
-type ValueOf<R> = R extends { readonly kind: Kind<infer T> } ? T : never;
-
-function key<F extends string, T, S extends Key['standard'] = undefined>(
-  field: F,
-  kind: Kind<T>,
-  repository: rules.RepositoryRule<NoInfer<T>>,
-  standard?: S,
-): Row<F, T, S extends undefined ? false : true> {
-  return { field, kind, repository, standard, isRequired: false };
-}
-
-/** Every table that can have the key must have it. */
-function required<F extends string, T>(row: Row<F, T, false>): Row<F, T, true> {
-  return { ...row, isRequired: true, isThere: true };
 }

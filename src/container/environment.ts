@@ -1,38 +1,67 @@
 /** The environment that a command has inside. */
 import type { Config } from '../config/config';
+import { metadataOf, variablesOf } from '../devcontainer/metadata';
 import { agentHome } from '../workspace/mount';
-import { proxyVariables } from './image/image';
+import { proxyVariables } from './image/proxy-variables';
 import { userName } from './spec/files';
+import type { Settings } from './spec/spec';
 import type { RunningContainer } from './provide';
 
 /** Variables, in the order in which a later one of the same name wins. */
 export type Variables = readonly (readonly [name: string, value: string])[];
 
+/** In the data volume: what `npm install -g`, `pip install` and `uv tool install` put there lasts. */
+const installed = `${agentHome}/.local`;
+
 /**
  * What every command in a container gets: the environment of its first process, the user's network
- * settings, and the variables that the user's configuration lets in. The latter travel with the command,
- * so that neither the engine nor a process list shows them.
+ * settings, what a devcontainer.json sets, and the variables that the user's configuration lets in. The latter two travel
+ * with the command, so that neither the engine nor a process list shows them.
  */
 export function commandEnvironment(
-  container: Pick<RunningContainer, 'env' | 'hostname'>,
+  container: Pick<RunningContainer, 'env' | 'hostname'> & Partial<Pick<RunningContainer, 'devcontainer'>>,
   config: Pick<Config, 'env' | 'network'>,
   env: NodeJS.ProcessEnv,
+  { workspace, workingFolder }: Pick<Settings, 'workspace' | 'workingFolder'>,
 ): Variables {
   const base = container.env.map((line) => {
     const [name = '', ...value] = line.split('=');
     return [name, value.join('=')] as const;
   });
+  const imported = config.env.import.flatMap((name) => {
+    const value = env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const inside = withDevcontainer(base, container.devcontainer, {
+    localFolder: workspace ?? '',
+    localEnv: Object.fromEntries(imported),
+    containerFolder: workingFolder,
+  });
+  const path = inside.findLast(([name]) => name === 'PATH')?.[1] ?? '';
   const user = [
     ['HOME', agentHome],
     ['USER', userName],
     ['LOGNAME', userName],
     ['HOSTNAME', container.hostname],
+    // Last, so that no program that an agent has put there stands for one of the image.
+    ['PATH', [path, `${installed}/bin`].filter(Boolean).join(':')],
+    ['NPM_CONFIG_PREFIX', installed],
+    // Debian's pip would refuse, for the sake of Debian's own packages; as an ordinary user it installs below the home folder.
+    ['PIP_BREAK_SYSTEM_PACKAGES', '1'],
   ] as const;
-  const imported = config.env.import.flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return [...base, ...user, ...networkVariables(config.network), ...imported];
+  return [...inside, ...user, ...networkVariables(config.network), ...imported];
+}
+
+/** `devcontainer`: as `RunningContainer` has it. */
+function withDevcontainer(
+  base: Variables,
+  devcontainer: string | undefined,
+  values: Parameters<typeof variablesOf>[2],
+): Variables {
+  const set = variablesOf(metadataOf(devcontainer), Object.fromEntries(base), values);
+  const removed = new Set(set.flatMap(([name, value]) => (value === undefined ? [name] : [])));
+  const kept = base.filter(([name]) => !removed.has(name));
+  return [...kept, ...set.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))];
 }
 
 /**
@@ -44,12 +73,15 @@ export const nodeProxyVariables: Variables = [
   ['NODE_NO_WARNINGS', '1'],
 ];
 
-function networkVariables({ egress, npmRegistry, ...network }: Config['network']): Variables {
+function networkVariables({ egress, npmRegistry, pipIndex, ...network }: Config['network']): Variables {
   // Otherwise the only way is that of `src/egress/`, which takes the user's proxies itself.
   const proxies = egress === 'open' ? proxyVariables(network) : [];
   return [
     ...proxies,
     ...(proxies.length > 0 ? nodeProxyVariables : []),
     ...(npmRegistry === undefined ? [] : [['npm_config_registry', npmRegistry] as const]),
+    ...['PIP_INDEX_URL', 'UV_DEFAULT_INDEX'].flatMap((name) =>
+      pipIndex === undefined ? [] : [[name, pipIndex] as const],
+    ),
   ];
 }

@@ -2,10 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
+import { metadataLabel } from '../devcontainer/metadata';
 import { gitIdentity } from '../workspace/git';
 import { isGoing, type ContainerInfo } from './engine/container-info';
 import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
+import { imageLabel } from './image/image-tag';
 import { containerFiles, mountIdentities } from './spec/files';
 import { planOf } from './spec/plan';
 import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
@@ -46,7 +48,9 @@ export async function makeContainer(
   const about = await engine.about();
   const { hostUser, workspace } = settings;
   const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
-  const circumstances = { image: image.id, user, engine: about };
+  const devcontainer =
+    image.labels[imageLabel.devcontainer] === undefined ? undefined : image.labels[metadataLabel];
+  const circumstances = { image: image.id, user, engine: about, devcontainer };
   const { privateKey, fingerprint } = newHostKey();
   // podman makes one with the container, but without labels.
   await engine.createVolume(dataVolumeName(settings, user), volumeLabels(settings));

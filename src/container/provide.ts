@@ -32,6 +32,8 @@ export interface RunningContainer extends Pick<
   readonly hostKey: string;
   /** As `Settings.authority` was. */
   readonly authority: string | undefined;
+  /** As `Circumstances.devcontainer` was. */
+  readonly devcontainer: string | undefined;
 }
 
 /**
@@ -75,7 +77,7 @@ class Provision {
     else if (action.kind === 'use') {
       for (const change of action.despite) tell(noticeOf(change, info, settings));
       const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
-      return { ...info, hostKey, authority };
+      return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
     } else if (action.kind === 'start') {
       this.#hasStarted = true;
       // Another one is made, then.
@@ -117,8 +119,10 @@ class Provision {
     const changes = changesOf(info.labels, settings);
     if (changes.has('settings')) return { changes };
     const image = await imageIfThere();
-    if (image !== undefined && image.id !== info.imageId) changes.add('settings');
-    return { changes };
+    if (image === undefined || image.id === info.imageId) return { changes };
+    // An older one that this process knows of would be replaced again and again.
+    this.#image = image;
+    return { changes: changes.add('settings') };
   }
 }
 

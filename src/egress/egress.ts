@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { nodeProxyVariables, type Variables } from '../container/environment';
-import { proxyVariables } from '../container/image/image';
+import { proxyVariables } from '../container/image/proxy-variables';
 import type { SshConnection } from '../container/ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText } from '../config/host-rules';
@@ -25,7 +25,7 @@ export interface EgressOptions extends KeyedHostsOptions {
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** In effect. */
-  readonly config: Pick<Config, 'network' | 'container' | 'credentials'>;
+  readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git'>;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
   /** Is told the first time that a place is refused, and why. */
@@ -63,10 +63,12 @@ function proxyOf(options: EgressOptions): EgressProxy {
   setFlagsFromString('--no-incremental-marking');
   const { hosts = [], signIn = [], telemetry = [] } = ownValue(agentHosts, agent) ?? {};
   const keyed = config.credentials.flatMap(placesOf).map(placeText);
+  // Whose SSH agent may be used for a host means to connect there.
+  const ssh = config.git.sshAgent.map((each) => (/:\d+$/.test(each) ? each : `${each}:22`));
   const log = new NetworkLog(state, workspace, agent);
   const policy = new Policy({
     network: config.network,
-    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn, ...keyed],
+    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn, ...keyed, ...ssh],
     telemetry,
     decisions: () => decisionsOf(state, workspace),
     ask,

@@ -27,7 +27,7 @@ const usualPorts = [80, 443];
 /** What a policy follows. */
 export interface PolicyOptions {
   /** The configuration in effect. */
-  readonly network: Pick<Config['network'], 'egress' | 'allow' | 'deny' | 'npmRegistry'>;
+  readonly network: Pick<Config['network'], 'egress' | 'allow' | 'deny' | 'npmRegistry' | 'pipIndex'>;
   /** Rules that come with `cai`. */
   readonly listed: readonly string[];
   /** Places that only a rule of the user's opens, and about which nobody is asked. */
@@ -50,10 +50,10 @@ export class Policy {
   /** Rules of the configuration hold as long as the command runs. */
   constructor(private readonly options: PolicyOptions) {
     const { network, listed, telemetry } = options;
-    const registry = placeOfUrl(network.npmRegistry ?? '');
+    const own = [network.npmRegistry, network.pipIndex].flatMap((url) => placeOfUrl(url ?? '') ?? []);
     this.#allowed = rulesOf(network.allow);
     this.#denied = rulesOf(network.deny);
-    this.#listed = rulesOf(registry === undefined ? listed : [...listed, placeText(registry)]);
+    this.#listed = rulesOf([...listed, ...own.map(placeText)]);
     this.#telemetry = rulesOf(telemetry);
   }
 

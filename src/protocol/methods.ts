@@ -54,6 +54,8 @@ export type AgentRoute =
   | 'status'
   /** `$/cancel_request`: to the editor, under the id that the request has there. */
   | 'cancel'
+  /** To the editor, if it has announced the extension; otherwise it is asked in words of ACP. */
+  | 'cursor'
   /** To the editor, if it has announced the extension. */
   | 'announced'
   /** Would act on the host: answered -32601. */
@@ -179,6 +181,9 @@ export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
 
   '_auth/status_update': extension('status', none, { isNotification }),
   '_session/list/changes': extension('editor', fields.listChanges),
+  'cursor/ask_question': extension('cursor', fields.inSession),
+  'cursor/create_plan': extension('cursor', fields.inSession),
+  'cursor/update_todos': extension('cursor', fields.inSession),
 };
 
 /** The row of a method that the editor sent and no row describes. */

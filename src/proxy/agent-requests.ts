@@ -12,6 +12,7 @@ import { agentRow, isAnnounced } from '../protocol/acting-methods';
 import type { AgentSession } from '../sessions/session';
 import type { AgentCall } from '../relay/call';
 import type { Call } from '../sessions/call';
+import type { CursorRequests } from '../cursor/requests/requests';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } from '../protocol/methods';
@@ -52,6 +53,7 @@ export class AgentRequests {
     private readonly core: Core,
     private readonly children: Children,
     private readonly terminals: Terminals,
+    private readonly cursor: CursorRequests,
     maxFileBytes: number,
   ) {
     this.#files = new FileRequests(core, maxFileBytes, (...passed) => this.#pass(...passed));
@@ -121,6 +123,10 @@ export class AgentRequests {
         break;
       case 'cancel':
         this.#cancel(call);
+        break;
+      case 'cursor':
+        if (isAnnounced(message.method, this.core.editorCapabilities)) this.#pass(call);
+        else this.cursor.serve(call);
         break;
       case 'announced':
         this.#announced(call);
@@ -272,6 +278,7 @@ export class AgentRequests {
     const id = fieldOf(message, 'requestId');
     if (id === undefined) return;
     const text = jsonOf(message, id);
+    if (this.cursor.cancel(child, text)) return;
     const request = this.core.requests.openOfAgents(child).find((open) => open.childId === text);
     if (request === undefined) return;
     child.deliver(splice(message.line, [replacing(id, request.editorId)]));
@@ -281,5 +288,6 @@ export class AgentRequests {
   forget(child: WorkspaceChild): void {
     this.#elicitations.forget(child);
     this.terminals.forget(child);
+    this.cursor.forget(child);
   }
 }

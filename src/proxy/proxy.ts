@@ -12,6 +12,7 @@ import { AgentRequests } from './agent-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
 import type { Call } from '../sessions/call';
+import { CursorRequests } from '../cursor/requests/requests';
 import { Questions } from '../egress/questions';
 import { Defects, repairedError } from './defects';
 import { EditorCalls } from '../calls/editor-calls';
@@ -70,10 +71,12 @@ export class Proxy {
       },
     });
     this.#terminals = new Terminals(core, options);
+    const cursor = new CursorRequests(core);
     this.#agentRequests = new AgentRequests(
       core,
       this.#children,
       this.#terminals,
+      cursor,
       config.acp.maxLineFromEditorBytes,
     );
     core.observers.push(
@@ -81,6 +84,7 @@ export class Proxy {
       ...options.observers(core),
       this.#terminals,
       this.#questions,
+      cursor,
       this.#mcp,
       settingsObserver,
     );

@@ -3,6 +3,7 @@ import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { ownValue } from '../config/own-property';
+import { answersForNobody } from '../cursor/requests/requests';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 import { within } from '../system/time-limit';
@@ -59,6 +60,7 @@ export function answerForEditor(child: WorkspaceChild, childId: string, method: 
   const results: Readonly<Record<string, string>> = {
     'session/request_permission': '{"outcome":{"outcome":"cancelled"}}',
     'elicitation/create': '{"action":"cancel"}',
+    ...answersForNobody,
   };
   const result = ownValue(results, method);
   const error = { code: rpcCode.internalError, message: 'the client is gone' };

@@ -230,7 +230,7 @@ export class Children {
       process: {
         agent,
         cwd: root,
-        env: agent.hasStatus === true ? host.env : host.envForOthers,
+        env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
         isAlone: () => this.all.length === 1,

@@ -1,8 +1,8 @@
 /** All connections of a server, and the limits that they have together. */
 import { randomUUID } from 'node:crypto';
-import { resolveAgent } from '../agent/catalog';
+import { agentNameOf, resolveAgent } from '../agent/catalog';
 import { ownProgram } from '../agent/cai-program';
-import { configFileOf, type Config } from '../config/config';
+import type { Config } from '../config/config';
 import { serveFolder } from '../config/serve-places';
 import { ownerName } from '../config/serve-words';
 import { CaiError } from '../errors';
@@ -117,7 +117,9 @@ export class Connections {
 
   /** Names of the agents that are served to that visitor. */
   agentsFor(visitor: Visitor): readonly string[] {
-    return this.options.agents.filter((name) => visitor.agents?.includes(name) ?? true);
+    const { agents, config } = this.options;
+    const own = visitor.agents?.map((each) => agentNameOf(each, config.agents));
+    return agents.filter((name) => own?.includes(name) ?? true);
   }
 
   /** The sessions that are open in the connections of that visitor to that agent. */
@@ -154,7 +156,7 @@ export class Connections {
 
   #agentFor(visitor: Visitor, wanted: string | undefined): string {
     const allowed = this.agentsFor(visitor);
-    const name = wanted ?? allowed[0];
+    const name = wanted === undefined ? allowed[0] : agentNameOf(wanted, this.options.config.agents);
     if (name !== undefined && allowed.includes(name)) return name;
     const list = allowed.length === 0 ? 'none' : allowed.join(', ');
     throw new CaiError(
@@ -167,10 +169,7 @@ export class Connections {
     const { config, host } = this.options;
     resolveAgent(name, [], {
       agents: config.agents,
-      isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
-      configFile: configFileOf(host),
-      cwd: host.cwd,
-      namedAt: undefined,
+      host,
     });
   }
 

@@ -46,16 +46,19 @@ export interface WorkingGit {
 
 /**
  * Starts git as `askGit` does, for as long as it takes. It fetches nothing, and leaves the index alone. `config` is what it
- * is told besides what the repository says: `NAME=value`.
+ * is told besides what the repository says: `NAME=value`; `env` is added to its environment.
  */
 export function startGit(
   args: readonly string[],
-  options: GitOptions & { readonly config?: readonly string[] },
+  options: GitOptions & {
+    readonly config?: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  },
 ): WorkingGit {
   const settings = (options.config ?? []).flatMap((each) => ['-c', each]);
   const alone = { GIT_ALLOW_PROTOCOL: '', GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const git = spawn(programOf(options), [...harmless, ...settings, ...args], {
-    env: { ...environmentOf(options.host), ...alone },
+    env: { ...environmentOf(options.host), ...alone, ...options.env },
   });
   // Who writes to one that has ended hears why by `ended`.
   git.stdin.on('error', () => undefined);
@@ -115,14 +118,14 @@ export function gitFolderIn(dotGit: string): string | undefined {
   return named === undefined ? undefined : posix.resolve(posix.dirname(dotGit), named);
 }
 
-/** Whom commits of this user name as author, by git's configuration outside of any repository. */
+/** Whom commits of this user name as author, outside of any repository. What is not set is up to git inside. */
 export async function gitIdentity(host: Host): Promise<{ name?: string; email?: string }> {
   const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, host)));
   return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
 }
 
-/** `undefined`: it is not set, or there is no git. The author is then whatever git inside makes of it. */
-async function globalValue(key: string, host: Host): Promise<string | undefined> {
+/** A value of git's configuration outside of any repository. `undefined`: it is not set, or there is no git. */
+export async function globalValue(key: string, host: Host): Promise<string | undefined> {
   const found = await askGit(['config', '--global', '--get', key], { host }).catch(() => '');
   return found.replace(/\n$/, '') || undefined;
 }

@@ -10,7 +10,7 @@ import { replaceFile } from '../system/replace-file';
 import { unlessFails } from '../system/state-folder';
 
 /**
- * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file. `roots`: the
+ * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it names. `roots`: the
  * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none.
  */
 type RecordKind = 'trusted' | 'roots' | 'git-folders';

@@ -1,9 +1,15 @@
-import { catalog, resolveAgent } from '../../src/agent/catalog';
+import { agentNameOf, aliases, catalog, installationFor, resolveAgent } from '../../src/agent/catalog';
+import { keepDocument } from '../../src/agent/registry/registry';
 import { CaiError } from '../../src/errors';
+import { Host } from '../../src/system/host';
+import { newFolder } from '../support/temp-folder';
 
 type CatalogOptions = Parameters<typeof resolveAgent>[2];
 
-const usual: CatalogOptions = { agents: {}, isTestMode: false, configFile: '/c/config.toml', cwd: '/srv' };
+const usual: CatalogOptions = {
+  agents: {},
+  host: new Host({ HOME: '/nobody', XDG_CONFIG_HOME: '/c' }, '/srv'),
+};
 
 describe('catalog', () => {
   test.each(Object.entries(catalog))('%s has a name for people and commands without a shell', (_, entry) => {
@@ -46,7 +52,9 @@ describe('resolveAgent', () => {
       expect(failure.code).toBe('UNSUPPORTED_AGENT');
       expect(failure.message.split('\n')[0]).toBe(`Unsupported agent: ${name}`);
       expect(failure.message).toContain('claude, gemini, codex, opencode, qwen, copilot, cursor, own');
-      expect(failure.message).toContain('/c/config.toml: a line [agents.NAME], and below it command');
+      expect(failure.message).toContain(
+        '/c/containai/config.toml: a line [agents.NAME], and below it command',
+      );
     },
   );
 
@@ -67,8 +75,27 @@ describe('resolveAgent', () => {
     expect(message).toContain(`\nDid you mean ${meant}? Known agents: `);
   });
 
+  test.each(Object.entries(aliases))('knows %s as %s, which the user can overrule', (alias, name) => {
+    const agents: CatalogOptions['agents'] = { [alias]: { command: ['own'] } };
+
+    expect(resolveAgent(alias, [], usual)).toEqual(resolveAgent(name, [], usual));
+    expect(resolveAgent(alias, [], { ...usual, agents })).toMatchObject({ name: alias, command: ['own'] });
+  });
+
+  test('finds an agent of the registry, started as that says', () => {
+    expect(resolveAgent('auggie', ['-x'], usual)).toEqual({
+      name: 'auggie',
+      displayName: 'Auggie CLI',
+      command: ['auggie', '--acp', '-x'],
+      env: { AUGMENT_DISABLE_AUTO_UPDATE: '1' },
+      remedy: expect.stringMatching(
+        /^install @augmentcode\/auggie@\S+ \(npm\), and put its program on PATH as auggie, or let it run in a container/,
+      ) as string,
+    });
+  });
+
   describe('in test mode', () => {
-    const options: CatalogOptions = { ...usual, isTestMode: true };
+    const options: CatalogOptions = { agents: {}, host: new Host({ CAI_ACP_TEST_MODE: '1' }, '/srv') };
 
     test.each([
       ['agent', 'agent'],
@@ -88,6 +115,45 @@ describe('resolveAgent', () => {
       const agents: CatalogOptions['agents'] = { agent: { command: ['/opt/other'] } };
 
       expect(resolveAgent('agent', [], { ...options, agents }).command).toEqual(['agent', '--acp']);
+    });
+  });
+});
+
+describe('agentNameOf', () => {
+  test.each([
+    ['codex-acp', 'codex'],
+    ['codex', 'codex'],
+    ['auggie', 'auggie'],
+    ['nobody', 'nobody'],
+    ['__proto__', '__proto__'],
+  ])('knows %s as %s', (given, name) => expect(agentNameOf(given, {})).toBe(name));
+});
+
+describe('installationFor', () => {
+  const installed = (name: string, agents: CatalogOptions['agents'] = {}, host = usual.host) =>
+    installationFor(name, agents, host);
+
+  test('is for agents that only the registry has', () => {
+    expect(installed('auggie')).toMatchObject({ program: 'auggie', from: { kind: 'npm' } });
+    for (const name of ['claude', 'gemini', 'opencode', 'nobody', 'cursor'])
+      expect(installed(name)).toBeUndefined();
+  });
+
+  test("is for none that is the user's own", () => {
+    expect(installed('auggie', { auggie: { command: ['mine'] } })).toBeUndefined();
+  });
+
+  test('is for one of ours that npm does not have, once the registry has it', () => {
+    const host = new Host({ HOME: newFolder() });
+    const archive = 'https://example.com/agent-cli-package.tar.gz';
+    const target = { archive, cmd: './dist-package/cursor-agent', args: ['acp'] };
+    const distribution = { binary: { 'linux-x86_64': target } };
+    const entry = { id: 'cursor', name: 'Cursor', version: '2100.01.01', description: 'x', distribution };
+    keepDocument(host, JSON.stringify({ agents: [entry] }), '2100-01-01T00:00:00Z');
+
+    expect(installed('cursor', {}, host)).toMatchObject({
+      program: 'cursor-agent',
+      from: { kind: 'archive', targets: { x86_64: { archive } } },
     });
   });
 });

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patienceMs } from '../support/patience';
 import { isDirect, Stage } from './stage';
 import { agentAnswers, agentParams } from './transcript';
 
-jest.setTimeout(180_000);
+jest.setTimeout(3 * patienceMs);
 
 const way = isDirect ? 'started by acpx itself' : 'behind cai --acp';
 const prompt = '[[read note.txt]] [[write note.txt written by the agent]] [[shell touch made-by-shell]]';

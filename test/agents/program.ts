@@ -1,8 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-
-/** Longest that any single wait here lasts. Generous: the agents share a slow machine with other work. */
-export const patienceMs = 60_000;
+import { patienceMs } from '../support/patience';
 
 /** What to start and where. */
 export interface ProgramOptions {

@@ -7,7 +7,8 @@ import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { markedProcesses, markerName, waitForLeftovers } from './leftovers';
 import { openOutside, type Outside } from './outside';
-import { patienceMs, Program } from './program';
+import { Program } from './program';
+import { patienceMs } from '../support/patience';
 import { badLines, readable, readTranscripts, type Transcript } from './transcript';
 
 const repository = resolve(__dirname, '../..');

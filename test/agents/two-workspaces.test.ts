@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { patienceMs } from '../support/patience';
 import { isDirect, Stage, type AgentName } from './stage';
 
-jest.setTimeout(180_000);
+jest.setTimeout(3 * patienceMs);
 
 /** What fixtures/clients/two-workspaces.mjs prints. */
 interface Report {

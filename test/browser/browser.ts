@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { WebSocket } from 'ws';
-import { patienceMs, type Json } from '../support/inbox';
+import type { Json } from '../support/inbox';
+import { patienceMs } from '../support/patience';
 import { newFolder } from '../support/temp-folder';
 
 /** A browser that a test file has to itself. */
@@ -150,20 +151,32 @@ export class Tab {
     );
   }
 
-  /** Presses the first visible element of that kind that has that text, in its middle, as a person does. */
+  /**
+   * Presses the first visible element of that kind that has that text, in its middle, as a person does: once it no
+   * longer moves, and again if what came meanwhile has moved it away from under the pointer.
+   */
   async press(text: string, selector = 'button, a, summary'): Promise<void> {
     const [words, kind] = [JSON.stringify(text), JSON.stringify(selector)];
-    const place = (await this.until(
-      `(() => {
-        const found = [...document.querySelectorAll(${kind})].find((each) => each.checkVisibility() && !each.disabled && each.textContent.includes(${words}));
-        if (!found) return undefined;
-        found.scrollIntoView({ block: 'center' });
-        const { x, y, width, height } = found.getBoundingClientRect();
-        return { x: x + width / 2, y: y + height / 2 };
-      })()`,
-    )) as Json;
-    for (const type of ['mousePressed', 'mouseReleased'])
-      await this.call('Input.dispatchMouseEvent', { type, ...place, button: 'left', clickCount: 1 });
+    do {
+      const place = (await this.until(
+        `(() => {
+          const found = [...document.querySelectorAll(${kind})].find((each) => each.checkVisibility() && !each.disabled && each.textContent.includes(${words}));
+          if (!found) return undefined;
+          found.scrollIntoView({ block: 'center' });
+          const { x, y, width, height } = found.getBoundingClientRect();
+          const last = globalThis.lastPlace;
+          globalThis.lastPlace = { x: x + width / 2, y: y + height / 2 };
+          if (last?.x !== lastPlace.x || last?.y !== lastPlace.y) return undefined;
+          globalThis.isMissed = true;
+          const look = ({ target }) => (globalThis.isMissed = !target.closest(${kind})?.textContent.includes(${words}));
+          document.addEventListener('click', look, { capture: true, once: true });
+          return lastPlace;
+        })()`,
+      )) as Json;
+      for (const type of ['mousePressed', 'mouseReleased'])
+        await this.call('Input.dispatchMouseEvent', { type, ...place, button: 'left', clickCount: 1 });
+      // A page that has come in the place of this one, which only a press can bring about, knows of no miss.
+    } while ((await this.#evalAnywhere('globalThis.isMissed')) === true);
   }
 
   /** Types into the field of that kind, in the place of what is there. */

@@ -15,7 +15,7 @@ describe('cai --help', () => {
         expect(stdout).toContain(`\n  cai ${command} `.trimEnd());
       }
       expect(stdout).toContain(
-        `Agents: ${Object.keys(catalog).join(', ')}; default claude.\n  Needs an image`,
+        `Agents: ${Object.keys(catalog).join(', ')}; default claude.\n  And all that "cai agents" lists`,
       );
     },
   );

@@ -66,7 +66,6 @@ describe('the commands about containers', () => {
     ],
     [['rm', '--all', '--no-workspace'], /^cai: option '--all' cannot be used with/],
     [['ps', 'x'], /^cai: too many arguments\. Expected 0 arguments but got 1: see "cai ps --help"\n$/],
-    [['forward'], /^cai: missing required argument 'port': see "cai forward --help"\n$/],
     [['login'], /^cai: missing required argument 'agent': see "cai login --help"\n$/],
     [['login', 'nobody'], /^cai: Unsupported agent: nobody\n/],
     [['login', 'mine'], /^cai: how to sign in to "mine" is not known: .* "cai login mine -- COMMAND"\n$/],

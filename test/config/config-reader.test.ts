@@ -3,14 +3,14 @@ import { placesIn } from '../../src/config/toml-places';
 import { assemble, nameOf, readSettings, type Key } from '../../src/config/config-reader';
 import { expectedError } from '../expected-error';
 
-const common = { standard: undefined, isRequired: false, repository: 'never' } as const;
+const common = { standard: undefined, isRequired: () => false, repository: 'never' } as const;
 const keys: readonly Key[] = [
   { ...common, path: ['acp', 'fs'], field: 'files', kind: oneOf('editor', 'off'), standard: 'editor' },
   { ...common, path: ['acp', 'idle'], field: 'idle', kind: text, standard: '10m' },
-  { ...common, path: ['agents', '*', 'command'], field: 'command', kind: text, isRequired: true },
+  { ...common, path: ['agents', '*', 'command'], field: 'command', kind: text, isRequired: () => true },
   { ...common, path: ['agents', '*', 'name'], field: 'name', kind: text },
   { ...common, path: ['sessions', 'persist'], field: 'persist', kind: flag, standard: true },
-  { ...common, path: ['mounts', '[]', 'path'], field: 'path', kind: path, isRequired: true },
+  { ...common, path: ['mounts', '[]', 'path'], field: 'path', kind: path, isRequired: () => true },
   { ...common, path: ['mounts', '[]', 'read_only'], field: 'isReadOnly', kind: flag, standard: false },
   { ...common, path: ['protect', 'paths'], field: 'paths', kind: text },
 ];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf, type Key } from '../../src/config/config-reader';
-import { more, trusted } from '../../src/config/repository-rules';
+import { harmless, more, trusted } from '../../src/config/repository-rules';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
 
@@ -24,7 +24,8 @@ const defaults = {
   restart: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 },
   mcp: { forwardLoopback: true, hostServers: [] },
   container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
-  image: { autoBuild: true, base: 'node:22-bookworm-slim' },
+  image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: [], packages: [] },
+  git: { sshAgent: [], isSigning: false },
   env: { import: [] },
   protect: { isOff: false, paths: [] },
   mounts: [],
@@ -32,12 +33,14 @@ const defaults = {
   engine: { kind: 'docker' },
   kubernetes: {
     storageBytes: 10 * 2 ** 30,
+    reservedCpus: 0.1,
     nodeSelector: [],
     tolerations: [],
     copy: 'off',
     pullSecrets: [],
     volumes: [],
   },
+  devcontainer: { use: true },
   network: { egress: 'ask', allow: [], deny: [] },
   serve: {
     hosts: [],
@@ -107,6 +110,8 @@ describe('loadConfig', () => {
       [image]
       auto_build = false
       base = "node:24-trixie"
+      apt = ["golang", "libpq-dev=15.14-0+deb12u1"]
+      packages = ["typescript@5.9.3"]
       dockerfile = "Dockerfile.mine"
       registry = "ghcr.io/team/cai"
       [env]
@@ -137,6 +142,7 @@ describe('loadConfig', () => {
       [kubernetes]
       storage = "1GiB"
       storage_class = "fast"
+      reserved_cpus = 0.02
       node_selector = ["disk=ssd"]
       tolerations = ["agents=only:NoSchedule", "spot:NoExecute"]
       runtime_class = "gvisor"
@@ -209,9 +215,13 @@ describe('loadConfig', () => {
       image: {
         autoBuild: false,
         base: 'node:24-trixie',
+        apt: ['golang', 'libpq-dev=15.14-0+deb12u1'],
+        packages: ['typescript@5.9.3'],
         dockerfile: join(configHome, 'containai/Dockerfile.mine'),
         registry: 'ghcr.io/team/cai',
       },
+      devcontainer: { use: true },
+      git: { sshAgent: [], isSigning: false },
       env: { import: ['API_KEY'] },
       credentials: [
         { for: 'anthropic', from: 'env:MY_KEY' },
@@ -232,6 +242,7 @@ describe('loadConfig', () => {
       kubernetes: {
         storageBytes: 2 ** 30,
         storageClass: 'fast',
+        reservedCpus: 0.02,
         nodeSelector: ['disk=ssd'],
         tolerations: ['agents=only:NoSchedule', 'spot:NoExecute'],
         runtimeClass: 'gvisor',
@@ -399,7 +410,11 @@ describe('docs/configuration.md', () => {
     expect(rows).toEqual(
       configKeys.map(({ path, standard, isRequired }) => [
         `\`${nameOf(path)}\``,
-        standard === undefined ? (isRequired ? 'required' : 'none') : `\`${JSON.stringify(standard)}\``,
+        standard === undefined
+          ? isRequired('mine')
+            ? 'required'
+            : 'none'
+          : `\`${JSON.stringify(standard)}\``,
       ]),
     );
   });
@@ -421,6 +436,7 @@ describe('docs/configuration.md', () => {
     const words = (repository: Key['repository']) => {
       if (repository === 'never') return 'no';
       if (repository === more) return 'narrower';
+      if (repository === harmless) return 'yes';
       return repository === trusted || repository.isAddition === true ? 'if trusted' : 'narrower';
     };
     const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8').split('\n');

@@ -4,7 +4,7 @@ import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { loadWorkspaceConfig } from '../../src/config/effective-config';
-import { more } from '../../src/config/repository-rules';
+import { harmless, more } from '../../src/config/repository-rules';
 import { record } from '../../src/workspace/records';
 import { newFolder } from '../support/temp-folder';
 
@@ -135,8 +135,11 @@ describe('loadWorkspaceConfig', () => {
     ['container.idle = "0s"', '', 'container.idle'],
     ['image.auto_build = true', 'image.auto_build = false', 'image.auto_build'],
     ['image.base = "evil"', '', 'image.base'],
+    ['image.apt = ["golang"]', 'image.apt = ["jq"]', 'image.apt'],
+    ['image.packages = ["evil@1"]', 'image.packages = ["tool@1"]', 'image.packages'],
     ['image.dockerfile = "Dockerfile"', '', 'image.dockerfile'],
     ['image.registry = "evil.example/x"', 'image.registry = "ghcr.io/x"', 'image.registry'],
+    ['devcontainer.use = true', 'devcontainer.use = false', 'devcontainer.use'],
     ['env.import = ["TOKEN"]', 'env.import = ["KEY"]', 'env.import'],
     ['protect.off = true', '', 'protect.off'],
     ['network.egress = "open"', '', 'network.egress'],
@@ -177,7 +180,9 @@ describe('loadWorkspaceConfig', () => {
   });
 
   test('every key that a repository can set has a case', () => {
-    const settable = configKeys.filter(({ repository: rule }) => rule !== 'never' && rule !== more);
+    const settable = configKeys.filter(
+      ({ repository: rule }) => rule !== 'never' && rule !== more && rule !== harmless,
+    );
 
     const missing = settable.filter(
       ({ path }) => !widening.some(([line]) => path[0] === 'mounts' || line.startsWith(nameOf(path))),
@@ -274,7 +279,9 @@ describe('loadWorkspaceConfig', () => {
         .map(({ path }) => nameOf(path))
         .filter(
           (name) =>
-            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages)$/.test(name),
+            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings)$/.test(
+              name,
+            ),
         )
         .map((name) => name.replace('NAME', 'mine')),
     );

@@ -136,6 +136,8 @@ describe('requests', () => {
     const ids = [1, 2, 3].map(() => world.ask('session/new', { cwd, mcpServers: [] }));
     const agent = await world.agent(cwd);
     await agent.inbox.next('initialize');
+    // What is sent last is answered without an agent: those before it have arrived.
+    await world.editor.response(world.ask('session/prompt', { sessionId: 'unknown', prompt: [] }));
     // A status after which it is not started again.
     agent.order({ exit: 127 });
 

@@ -1,5 +1,5 @@
 import { Host } from '../../src/system/host';
-import type { Engine, InnerFiles } from '../../src/container/engine/engine';
+import type { ContainerPlan, Engine, InnerFiles } from '../../src/container/engine/engine';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { makeContainer, noRoomIn } from '../../src/container/make';
 import { CaiError } from '../../src/errors';
@@ -37,9 +37,13 @@ describe('noRoomIn', () => {
 describe('makeContainer', () => {
   const agentSettings = { path: '/etc/codex/config.toml', text: 'ours' };
 
-  /** The names of the files that a container gets whose image has these files. */
-  async function filesIn(ofImage: Readonly<Record<string, string>>): Promise<string[]> {
+  /** The names of the files that a container gets whose image has these files and labels, and its plan. */
+  async function madeFrom(
+    ofImage: Readonly<Record<string, string>>,
+    labels: ImageInfo['labels'] = {},
+  ): Promise<{ names: string[]; plan: ContainerPlan | undefined }> {
     const names: string[] = [];
+    let plan: ContainerPlan | undefined;
     const inside: InnerFiles = {
       read: (path) =>
         Promise.resolve(
@@ -50,19 +54,33 @@ describe('makeContainer', () => {
     const engine = {
       about: () => Promise.resolve({ ...circumstances.engine, isRootless: false, sharesKernel: false }),
       createVolume: () => Promise.resolve(),
-      createContainer: async (_name: string, _plan: object, fill: (files: InnerFiles) => Promise<void>) => {
+      createContainer: async (
+        _name: string,
+        wanted: ContainerPlan,
+        fill: (files: InnerFiles) => Promise<void>,
+      ) => {
+        plan = wanted;
         await fill(inside);
         return 'f00';
       },
       startContainer: () => Promise.resolve(),
     } as unknown as Engine;
     const request = { settings: settings({ agentSettings }), host: new Host({}), tell: () => undefined };
-    await makeContainer(engine, 'cai-app-1', { id: 'sha256:image' } as ImageInfo, request);
-    return names;
+    const image = { id: 'sha256:image', labels, tags: [], env: [] };
+    await makeContainer(engine, 'cai-app-1', image, request);
+    return { names, plan };
   }
 
   test('gives the agent its settings, unless the image has that file itself', async () => {
-    expect(await filesIn({})).toContain(agentSettings.path);
-    expect(await filesIn({ [agentSettings.path]: 'its own' })).not.toContain(agentSettings.path);
+    expect((await madeFrom({})).names).toContain(agentSettings.path);
+    expect((await madeFrom({ [agentSettings.path]: 'its own' })).names).not.toContain(agentSettings.path);
+  });
+
+  test('records what the image of a development container says, and nothing of another image', async () => {
+    const says = { 'devcontainer.metadata': '[{}]' };
+    const own = { ...says, 'containai.devcontainer': 'digest' };
+
+    expect((await madeFrom({}, own)).plan!.labels['containai.devcontainer']).toBe('[{}]');
+    expect((await madeFrom({}, says)).plan!.labels).not.toHaveProperty(['containai.devcontainer']);
   });
 });

@@ -1,11 +1,12 @@
 import { Host } from '../../src/system/host';
 import type { ContainerProcess } from '../../src/container/engine/container-processes';
-import type { Engine } from '../../src/container/engine/engine';
+import type { ContainerInfo } from '../../src/container/engine/container-info';
+import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
-import { containerInfo, settings } from './given';
+import { circumstances, containerInfo, settings } from './given';
 
 type ContainerRequest = Parameters<typeof provideContainer>[1];
 
@@ -126,8 +127,33 @@ test('a fresh container that another process has made meanwhile is used', async 
   // The image is had between the first two looks.
   const infos = [old, old, made];
   engine.inspectContainer = () => Promise.resolve(infos.shift());
-  const image = () => Promise.resolve({ id: old.imageId } as ImageInfo);
+  const image = () => Promise.resolve({ id: old.imageId, labels: {} } as object as ImageInfo);
 
   expect(await provideContainer(engine, request({ isFresh: true, image }))).toMatchObject({ id: made.id });
   expect(removed).toEqual([old.id]);
+});
+
+test('an image that comes while a container is made from an older one is what the next is made from', async () => {
+  const engine = engineWith({});
+  const made: string[] = [];
+  let info: ContainerInfo | undefined;
+  Object.assign(engine, {
+    inspectContainer: () => Promise.resolve(info),
+    about: () => Promise.resolve({ ...circumstances.engine, machine: undefined }),
+    createVolume: () => Promise.resolve(),
+    createContainer: (_name: string, { image, labels }: ContainerPlan) => {
+      if (made.push(image) > 2) throw new Error('made again and again');
+      info = containerInfo({ imageId: image, labels });
+      return Promise.resolve(info.id);
+    },
+    startContainer: () => Promise.resolve(),
+    removeContainer: () => Promise.resolve((info = undefined)),
+  });
+  const [older, newer] = ['sha256:old', 'sha256:new'].map((id) =>
+    Promise.resolve({ id, labels: {} } as object as ImageInfo),
+  );
+
+  const found = await provideContainer(engine, request({ image: () => older!, imageIfThere: () => newer! }));
+  expect(found).toMatchObject({ imageId: 'sha256:new' });
+  expect(made).toEqual(['sha256:old', 'sha256:new']);
 });

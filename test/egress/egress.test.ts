@@ -15,6 +15,7 @@ const config = {
   network: { egress: 'ask', allow: [], deny: [] },
   container: { pids: 1, idleMs: 0, extraHosts: [] },
   credentials: [],
+  git: { sshAgent: [], isSigning: false },
 } as const;
 
 /** A command's way; `refusals` are what it is told. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { killIfThere } from '../agents/leftovers';
 import type { Json } from '../support/inbox';
+import { patienceMs } from '../support/patience';
 import { Editor } from './editor';
 import { containerOf, processesIn } from './inside';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
@@ -10,7 +11,7 @@ import { buildTimeoutMs, Place } from './place';
 import { Cai, newWorkspace } from './support';
 
 // Waits for the next minute.
-jest.setTimeout(240_000);
+jest.setTimeout(4 * patienceMs);
 
 const endTurn = { result: { stopReason: 'end_turn' } };
 

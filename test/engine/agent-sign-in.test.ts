@@ -7,7 +7,7 @@ import { isOpen } from '../support/ports';
 import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
-import { patienceMs } from './running';
+import { patienceMs } from '../support/patience';
 import { Cai, newWorkspace, ownFile } from './support';
 
 const cai = new Cai();
@@ -105,7 +105,7 @@ describe('an API key that is typed into gemini', () => {
   /** Does what its dialogue does: keeps the key that is given, and reads the one that is there. */
   const program = `
     import { readdirSync, readFileSync } from 'node:fs';
-    const bundle = '/usr/local/lib/node_modules/@google/gemini-cli/bundle';
+    const bundle = '/usr/local/lib/cai/agent/lib/node_modules/@google/gemini-cli/bundle';
     const isPart = (name) => name.startsWith('chunk-') && /^  saveApiKey,$/m.test(readFileSync(bundle + '/' + name, 'utf8'));
     const { saveApiKey, loadApiKey } = await import(bundle + '/' + readdirSync(bundle).find(isPart));
     if (process.argv[2] !== undefined) await saveApiKey(process.argv[2]);

@@ -66,7 +66,7 @@ describe('an agent that cannot be started: initialize is answered, and session/n
     const message = await causeOf('absent').finally(() => docker('rmi', empty));
 
     const [first, ...rest] = message.split('\n');
-    expect(first).toMatch(/^agent "absent": cannot build the image containai:absent: \S/);
+    expect(first).toMatch(/^agent "absent": cannot build the image containai-environment:[0-9a-f]{12}: \S/);
     expect(rest.join('\n')).toMatch(/^(?:\[1\/2\] )?step \d+\/\d+ ?: RUN /im);
     expect(rest.length).toBeLessThanOrEqual(20);
   });

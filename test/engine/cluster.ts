@@ -5,6 +5,9 @@ import type { Pod } from '../../src/container/engine/kubernetes/pod/pod';
 import { program } from '../kubernetes/kubectl';
 import { engineConfig, filesConfig } from './engines';
 
+/** How long nodes that are busy may take to fetch an image of hundreds of megabytes, in seconds. */
+const fetchSeconds = 600;
+
 let made: string | undefined;
 
 /** What `kubectl` prints, in the namespace of this test file. Throws if it fails. */
@@ -53,6 +56,35 @@ export function onCluster(config: string): string {
 
 /** What the administrator has given the user to find the cluster by. */
 export const kubeconfig = (): string => readFileSync(process.env.KUBECONFIG!, 'utf8');
+
+/**
+ * Has every node fetch the image of an agent from the registry, as long as that takes: a command that needs it later does
+ * not wait for it, on whichever node it runs.
+ */
+export function fetchImage(agent: string): void {
+  const spec = (node: string) => ({
+    nodeSelector: { 'kubernetes.io/hostname': node },
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: 'fetch',
+        image: `${process.env.CAI_TEST_REGISTRY}/cai/containai:${agent}`,
+        command: ['sleep', 'infinity'],
+      },
+    ],
+  });
+  const names = (process.env.CAI_TEST_K8S_NODES ?? '').split(' ').map((node) => {
+    const metadata = { name: `fetch-${node}` };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: spec(node) };
+    const args = ['create', '--filename', '-', '--output', 'name'];
+    return execFileSync(program, [...inOwnNamespace(), ...args], {
+      input: JSON.stringify(pod),
+      encoding: 'utf8',
+    }).trim();
+  });
+  inNamespace('wait', '--for=condition=Ready', `--timeout=${fetchSeconds}s`, ...names);
+  inNamespace('delete', '--wait=false', ...names);
+}
 
 /** As far as tests look at it. Source: Kubernetes API, core/v1. */
 export interface TestPod extends Pod {

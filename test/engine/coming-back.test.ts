@@ -10,11 +10,11 @@ import type { Json } from '../support/inbox';
 import { Editor } from './editor';
 import { modelConfig, modelEnv, modelPort, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
-import { patienceMs } from './running';
+import { patienceMs } from '../support/patience';
 import { Cai, newWorkspace } from './support';
 
 // One of them alone waits up to a minute.
-jest.setTimeout(300_000);
+jest.setTimeout(5 * patienceMs);
 
 const agents = ['claude', 'codex', 'opencode', 'gemini'] as const;
 const model = `http://127.0.0.1:${modelPort}/v1`;

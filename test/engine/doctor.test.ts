@@ -73,7 +73,7 @@ describe('cai doctor', () => {
 
     expect([running.status, running.of('warn'), running.of('skip')]).toEqual([0, [], []]);
     expect(running.find('ssh').detail).toMatch(/^connected in \d+ ms; a command took \d+ ms$/);
-    expect(running.find('agent').detail).toBe(`${agent}: /usr/local/bin/claude-agent-acp`);
+    expect(running.find('agent').detail).toBe(`${agent}: /usr/local/lib/cai/agent/bin/claude-agent-acp`);
     expect(running.find('data').detail).toBe(volume);
     expect([stopped.status, stopped.of('warn'), stopped.of('skip')]).toEqual([0, [], ['ssh', 'agent']]);
     expect(await listed()).toEqual([]);

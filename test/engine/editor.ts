@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Inbox, type Json } from '../support/inbox';
-import { patienceMs, type Running } from './running';
+import type { Running } from './running';
+import { patienceMs } from '../support/patience';
 import type { Cai, RunOptions } from './support';
 
 /** What an editor does when an agent asks something: gives the result, or throws. */

@@ -13,7 +13,7 @@ import { Cai, docker, newWorkspace } from './support';
 const inTimeMs = 30_000;
 const tool = '[[shell setsid sleep 620 & sleep 621]]';
 const endTurn = { result: { stopReason: 'end_turn' } };
-const agentProgram = 'node /usr/local/bin/claude-agent-acp';
+const agentProgram = 'node /usr/local/lib/cai/agent/bin/claude-agent-acp';
 
 beforeAll(() => provideImages('claude'), buildTimeoutMs);
 

@@ -32,6 +32,7 @@ let engine: Engine;
 let registry: Server;
 let proxy: Server;
 let request: ImageRequest;
+let environmentTag: string | undefined;
 const asked = { registry: [] as string[], proxy: [] as string[] };
 const told: string[] = [];
 const progress = openProgress({ write: (text) => told.push(String(text)) > 0 }, false);
@@ -47,7 +48,8 @@ beforeAll(async () => {
   request = {
     agent,
     packages: ['tiny-agent@1.0.0'],
-    image: { autoBuild: true, base: 'node:22-bookworm-slim' },
+    // An environment that no other test has made.
+    image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: ['tree'], packages: ['tiny-agent@1.0.0'] },
     network: {
       caFile,
       npmRegistry: `http://127.0.0.1:${portOf(registry)}/${marker}/`,
@@ -67,7 +69,7 @@ afterAll(async () => {
 /** The stages of our builds stay behind as well, for later builds, and have no name. */
 async function imagesOfTest(): Promise<string[]> {
   const nameless = (await docker('images', '--quiet', '--filter', 'dangling=true')).split('\n');
-  const ids = [tag, `${tag}-base`];
+  const ids = [tag, `${tag}-base`, environmentTag].flatMap((each) => each ?? []);
   for (const id of nameless.filter(Boolean)) {
     // Somebody else may just have removed it.
     if ((await docker('history', '--no-trunc', id).catch(() => '')).includes('tiny-agent')) ids.push(id);
@@ -135,11 +137,14 @@ describe('an image that is built', () => {
     async () => {
       const image = await provideImage(engine, request, progress);
 
+      environmentTag = image.labels['containai.environment'];
       // podman puts a registry before it.
       expect(image.tags.map((each) => each.split('/').at(-1))).toContain(tag);
-      expect(asked.registry).toEqual([`/${marker}/tiny-agent`, `/${marker}/tiny-agent-1.0.0.tgz`]);
+      const once = [`/${marker}/tiny-agent`, `/${marker}/tiny-agent-1.0.0.tgz`];
+      expect(asked.registry).toEqual([...once, ...once]);
       expect(asked.proxy.length).toBeGreaterThan(10);
-      expect(told[0]).toBe(`cai: building ${tag}\n`);
+      expect(told[0]).toBe(`cai: building ${environmentTag}\n`);
+      expect(told).toContain(`cai: building ${tag}\n`);
       expect(told.at(-1)).toMatch(/step (\d+) of \1: LABEL "?containai/);
     },
     buildTimeoutMs,
@@ -151,12 +156,38 @@ describe('an image that is built', () => {
   });
 
   test('has what agents and we need', async () => {
-    const programs = ['/usr/sbin/sshd', '/usr/bin/perl', ...'bash curl file git jq less make node npm patch ps python3 rg unzip xz'.split(' ')]; // prettier-ignore
+    const programs = ['/usr/sbin/sshd', '/usr/bin/perl', ...'bash cc curl file gh git jq less make node npm patch pip3 pkg-config ps python3 rg unzip uv vi wget xz'.split(' ')]; // prettier-ignore
 
     const missing = `for each in ${programs.join(' ')}; do command -v $each > /dev/null || echo $each; done`;
 
     expect(await inside('sh', '-c', `${missing}; test -d /run/sshd || echo /run/sshd`)).toBe('');
   });
+
+  test('has what the configuration adds, from Debian and from npm', async () => {
+    expect(await inside('sh', '-c', 'tree --version; /usr/local/bin/claude-code-acp')).toMatch(
+      /^tree v.*\ntiny 4242$/s,
+    );
+  });
+
+  test(
+    'shares all but the layer of its agent with that of another agent',
+    async () => {
+      const other = { ...request, agent: `${agent}-other`, packages: [] };
+      const name = imageTagOf(other);
+      await provideImage(engine, other, progress);
+      try {
+        const layersOf = async (ref: string) =>
+          JSON.parse(await docker('inspect', '--format', '{{json .RootFS.Layers}}', ref)) as string[];
+        const [one, another] = [await layersOf(tag), await layersOf(name)];
+
+        expect(another.slice(0, -1)).toEqual(one.slice(0, -1));
+        expect(one).toHaveLength((await layersOf(environmentTag!)).length + 1);
+      } finally {
+        await docker('rmi', name);
+      }
+    },
+    buildTimeoutMs,
+  );
 
   test('has no key of its own, and lets no agent replace itself', async () => {
     const files = '/etc/gemini-cli/settings.json /etc/qwen-code/settings.json';

@@ -5,7 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { program as kubectl } from '../kubernetes/kubectl';
 import { inNamespace, inOwnNamespace, podsOf } from './cluster';
 import { isKubernetes } from './engines';
-import { patienceMs, Running } from './running';
+import { Running } from './running';
+import { patienceMs } from '../support/patience';
 import { docker } from './support';
 
 const lookEveryMs = 50;
@@ -24,6 +25,11 @@ export async function containerOf(workspace: string, agent: string): Promise<str
   const labels = { 'containai.workspace': workspace, 'containai.agent': agent };
   const filters = Object.entries(labels).flatMap(([key, value]) => ['--filter', `label=${key}=${value}`]);
   return await docker('ps', '--all', ...filters, '--format', '{{.Names}}');
+}
+
+/** What a container calls itself. A pod calls itself by its name. */
+export async function hostnameOf(container: string): Promise<string> {
+  return isKubernetes ? container : await docker('inspect', '--format', '{{.Config.Hostname}}', container);
 }
 
 /** Has the engine start a command in a container, besides what `cai` runs there. */

@@ -1,6 +1,6 @@
 import { processesIn, untilOnly } from './inside';
 import { Place, buildTimeoutMs } from './place';
-import { patienceMs } from './running';
+import { patienceMs } from '../support/patience';
 import { Cai, docker } from './support';
 
 const [pids, memoryMebibytes] = [80, 160];

@@ -26,6 +26,9 @@ user=cai-test
 uid=4711
 suite=bookworm
 image=node:22-bookworm-slim
+uv=$(sed -n 's/^ARG PIP="uv==\(.*\)"$/\1/p' "$(dirname "${BASH_SOURCE[0]}")/../../Dockerfile")
+# What make_image says below, by number: an image that an earlier version has made is made again.
+recipe=3-uv-$uv
 forwarding=/proc/sys/net/ipv4/ip_forward
 start_timeout_s=60
 answer_timeout_s=30
@@ -61,6 +64,7 @@ install_packages() (
   if is_missing debootstrap; then packages+=(debootstrap); fi
   if is_missing ip; then packages+=(iproute2); fi
   if is_missing pgrep; then packages+=(procps); fi
+  if is_missing python3; then packages+=(python3); fi
   # For the machines of machines.sh.
   if is_missing sshd; then packages+=(openssh-server); fi
   # On a kernel with AppArmor the engine cannot start a container without its parser.
@@ -150,7 +154,24 @@ apt_sources() {
     sort --unique | grep -E " $suite([-/](updates|security))? "
 }
 
-# Makes the image that the official one of this name stands for: Debian, Node 22 with npm, the user `node`.
+has_image() {
+  [[ $(client image inspect --format '{{index .Config.Labels "containai.test-recipe"}}' "$image" 2>/dev/null) == "$recipe" ]]
+}
+
+# A wheel that says no more than which version of uv it stands for. Source: Python packaging, binary distribution format.
+make_wheel() {
+  local folder=$1 info=uv-$uv.dist-info
+  mkdir -p "$folder/wheel/$info" "$folder/wheel/uv-$uv.data/scripts"
+  printf '#!python\nimport sys\nprint("uv %s (a stand-in for tests)")\nsys.exit("--version" not in sys.argv)\n' "$uv" \
+    | tee "$folder/wheel/uv-$uv.data/scripts/uv" >"$folder/wheel/uv-$uv.data/scripts/uvx"
+  chmod 755 "$folder/wheel/uv-$uv.data/scripts"/*
+  printf 'Metadata-Version: 2.1\nName: uv\nVersion: %s\n' "$uv" >"$folder/wheel/$info/METADATA"
+  printf 'Wheel-Version: 1.0\nGenerator: machine.sh\nRoot-Is-Purelib: true\nTag: py3-none-any\n' >"$folder/wheel/$info/WHEEL"
+  (cd "$folder/wheel" && find . -type f -printf '%P,,\n' >"$info/RECORD" && python3 -m zipfile -c "../uv-$uv-py3-none-any.whl" ./*)
+}
+
+# Makes the image that the official one of this name stands for: Debian, Node 22 with npm, the user `node`. Where PyPI
+# cannot be reached, pip finds a stand-in for the one package that images need in a folder of it.
 make_image() (
   local sources mirror root version arch
   # apt does not name what it has not fetched yet.
@@ -197,10 +218,14 @@ exec node "$@"
 SH
   chmod 755 "$root/usr/local/bin/docker-entrypoint.sh"
   version=$(chroot "$root" node --print process.versions.node)
+  make_wheel "$folder"
+  install -D -m 644 -t "$root/usr/local/share/wheels" "$folder"/uv-*.whl
+  printf '[global]\nfind-links = /usr/local/share/wheels\nretries = 0\n' >"$root/etc/pip.conf"
 
   tar -C "$root" --numeric-owner -c . | client import \
     --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
     --change "ENV NODE_VERSION=$version" \
+    --change "LABEL containai.test-recipe=$recipe" \
     --change 'ENTRYPOINT ["docker-entrypoint.sh"]' \
     --change 'CMD ["node"]' \
     - "$image" >>"$log" || fail "the engine does not take the image $image"
@@ -228,7 +253,7 @@ start() {
   # The engine answers that group.
   make_user "$user-second" "$((uid + 2))" "$user"
   if ! engine_answers; then start_engine; fi
-  if ! client image inspect "$image" >/dev/null 2>&1; then make_image; fi
+  if ! has_image; then make_image; fi
   copy_ca_file
   say "ready: an engine answers on $host"
 }

@@ -15,11 +15,14 @@
 set -euo pipefail
 
 state=${CAI_TEST_MACHINES:-/var/lib/containai-test-machines}
-read -ra users <<<"${CAI_TEST_USER:-cai-test}"
+# Those of machine.sh: an account is opened when a machine starts, and not later.
+read -ra users <<<"${CAI_TEST_USER:-cai-test cai-test-second}"
 group=cai-test
-limit_s=60
+limit_s=180
 ssh_config=/etc/ssh/ssh_config.d/containai-test-machines.conf
 machines=(1 2)
+# They could name another engine than that of the machine.
+unset DOCKER_HOST DOCKER_CONTEXT DOCKER_TLS_VERIFY DOCKER_CERT_PATH
 
 say() { printf 'machines: %s\n' "$1" >&2; }
 
@@ -87,7 +90,8 @@ start_holder() {
     mount --bind '$own/other' '$state/other'
     mount --bind '$own/shadow' /etc/shadow
     echo \$\$ >'$own/pid'
-    exec sleep infinity" </dev/null >"$own/log" 2>&1 9>&- &
+    # Whoever looks at a process just when it becomes another program sees no environment.
+    sleep infinity & wait" </dev/null >"$own/log" 2>&1 9>&- &
   await "machine $1 does not start: see $own/log" holder "$1"
 }
 
@@ -143,12 +147,13 @@ start() {
   cat "$state"/key-*.pub >"$state/keys.pub"
   [[ -e $state/tls/client.pem ]] || make_certificates >"$state/tls.log" 2>&1 || fail "openssl makes no certificates: see $state/tls.log"
   for n in "${machines[@]}"; do
-    if holder "$n" >/dev/null; then continue; fi
-    ip netns delete "cai-machine-$n" 2>/dev/null || true
-    make_network "$n"
-    start_holder "$n"
-    start_sshd "$n"
-    start_engine "$n"
+    if ! holder "$n" >/dev/null; then
+      ip netns delete "cai-machine-$n" 2>/dev/null || true
+      make_network "$n"
+      start_holder "$n"
+    fi
+    on "$n" pgrep --ns "$(holder "$n")" --nslist mnt --exact sshd >/dev/null || start_sshd "$n"
+    on "$n" docker version >/dev/null 2>&1 || start_engine "$n"
   done
   firewall -C 2>/dev/null || firewall -I
   tell_ssh

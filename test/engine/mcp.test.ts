@@ -11,7 +11,7 @@ import { Editor } from './editor';
 import { childrenOf } from './inside';
 import { modelConfig, modelEnv, startModel } from './model';
 import { Place, buildTimeoutMs } from './place';
-import { patienceMs } from './running';
+import { patienceMs } from '../support/patience';
 import { Cai, folder, newWorkspace, ownFile, user } from './support';
 import type { Json } from '../support/inbox';
 

@@ -1,5 +1,7 @@
 import { chownSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { fetchImage } from './cluster';
+import { isKubernetes } from './engines';
 import { folder, user, type Cai } from './support';
 import { Place } from './place';
 import type { Running } from './running';
@@ -42,6 +44,7 @@ export async function provideImages(...agents: readonly string[]): Promise<void>
     const isThere = join(process.env.CAI_TEST_RUN ?? folder, `image-${agent}`);
     if (existsSync(isThere)) continue;
     await new Place(undefined, undefined, ['--agent', agent]).opened();
+    if (isKubernetes) fetchImage(agent);
     writeFileSync(isThere, '');
   }
 }

@@ -1,8 +1,11 @@
 /** What a user of acpx sees when the agent, or the way to it, is lost: the next prompt goes on. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { killIfThere } from '../agents/leftovers';
 import { agentAnswers } from '../agents/transcript';
 import { AcpxSession, provideClients } from './clients';
+import { inNamespace } from './cluster';
+import { isKubernetes } from './engines';
 import { containerOf, processesIn, untilRuns } from './inside';
 import { modelConfig, provideImages, startModel } from './model';
 import { buildTimeoutMs } from './place';
@@ -35,8 +38,8 @@ describe('claude', () => {
     ['the agent was killed', killAgent, { isModelLost: false }],
     ['cai exec was killed', killExec, { isModelLost: false }],
     ['sshd was killed, and all that it had started', killSshd, { isModelLost: true }],
-    ['the container was stopped', () => docker('stop', container), { isModelLost: true }],
-    ['the container was killed', () => docker('kill', container), { isModelLost: true }],
+    ['the container was stopped', () => endContainer('stop'), { isModelLost: true }],
+    ['the container was killed', () => endContainer('kill'), { isModelLost: true }],
   ])(
     'goes on with the next prompt, in the same session, after %s between turns',
     async (_, damage, { isModelLost }) => {
@@ -95,12 +98,20 @@ function repliesOf(text: string): number {
     .length;
 }
 
+/** As somebody does who has the engine; a pod is deleted, with its time to end or without. */
+async function endContainer(how: 'stop' | 'kill'): Promise<void> {
+  if (!isKubernetes) await docker(how, container);
+  else inNamespace('delete', 'pod', container, ...(how === 'kill' ? ['--grace-period=0', '--force'] : []));
+}
+
 async function killAgent(): Promise<void> {
   await kill((command) => /node .*claude-agent-acp/.test(command));
 }
 
 async function killSshd(): Promise<void> {
   await kill((command) => command.includes('sshd'));
+  // The node of a pod keeps a connection for another second, and what is sent meanwhile is lost.
+  while (isKubernetes && onHost(isExecOfAgent).length > 0) await pause(50);
 }
 
 /** Kills processes of the container. */
@@ -113,19 +124,26 @@ async function kill(isMeant: (command: string) => boolean): Promise<void> {
 
 /** Kills the program between the proxy and the container. */
 function killExec(): Promise<void> {
-  killOnHost((command) => command.includes('/bin/cai exec') && command.includes('--status-fd'));
+  killOnHost(isExecOfAgent);
   return Promise.resolve();
 }
 
+const isExecOfAgent = (command: string): boolean =>
+  command.includes('/bin/cai exec') && command.includes('--status-fd');
+
 /** Kills processes of `cai` on this machine. */
 function killOnHost(isMeant: (command: string) => boolean): void {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const meant = pids.filter((pid) => {
-    const command = commandOf(pid);
-    return command.includes(`${folder}/package/bin/cai `) && isMeant(command);
-  });
+  const meant = onHost(isMeant);
   expect(meant).not.toEqual([]);
   for (const pid of meant) killIfThere(Number(pid));
+}
+
+/** Ids of processes of `cai` on this machine. */
+function onHost(isMeant: (command: string) => boolean): string[] {
+  return readdirSync('/proc').filter((name) => {
+    const command = /^\d+$/.test(name) ? commandOf(name) : '';
+    return command.includes(`${folder}/package/bin/cai `) && isMeant(command);
+  });
 }
 
 function commandOf(pid: string): string {

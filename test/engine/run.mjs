@@ -13,7 +13,6 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
 const answerTimeoutMs = 5_000;
-const testTimeoutMs = 120_000;
 
 /** Where the engine is, as `http.request` takes it. */
 function addressOf(host) {
@@ -67,13 +66,7 @@ if (refusal === undefined) {
   // It kills the engine, under whatever else runs on it.
   const alone = users.length > 1 ? ['--testPathIgnorePatterns=killed-engine'] : [];
   // A path after --reporters would be another one.
-  const options = [
-    ...reporters,
-    ...alone,
-    `--maxWorkers=${users.length}`,
-    '--verbose',
-    `--testTimeout=${testTimeoutMs}`,
-  ];
+  const options = [...reporters, ...alone, '--verbose', `--maxWorkers=${users.length}`];
   // What the test files of this run tell each other.
   const run = mkdtempSync(join(tmpdir(), 'cai-engine-run-'));
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {

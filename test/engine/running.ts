@@ -1,7 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-
-/** How long one wait may last unless it says otherwise, in milliseconds: far above what any takes. */
-export const patienceMs = 60_000;
+import { patienceMs } from '../support/patience';
 
 /** How a program ended, and all it said. */
 export interface Ended {

@@ -42,7 +42,7 @@ describe('the environment of the host', () => {
         .sort(),
     ).toEqual(expected.sort());
     expect(await place.prints(['printenv', 'HOME', 'PATH', 'IMPORTED'], { env })).toBe(
-      `/home/agent\n${await place.inspect('{{range .Config.Env}}{{println .}}{{end}}').then((lines) => /^PATH=(.*)$/m.exec(lines)?.[1])}\n${imported}`,
+      `/home/agent\n${await place.inspect('{{range .Config.Env}}{{println .}}{{end}}').then((lines) => /^PATH=(.*)$/m.exec(lines)?.[1])}:/home/agent/.local/bin\n${imported}`,
     ); // prettier-ignore
   });
 

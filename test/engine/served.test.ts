@@ -4,7 +4,8 @@ import { Editor } from './editor';
 import { containerOf, processesIn, untilOnly } from './inside';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
-import { patienceMs, type Running } from './running';
+import type { Running } from './running';
+import { patienceMs } from '../support/patience';
 import { buildServeImage } from './serve-image';
 import { Cai, docker, folder, newWorkspace, user } from './support';
 

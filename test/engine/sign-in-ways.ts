@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isOpen } from '../support/ports';
-import { patienceMs, type Running } from './running';
+import type { Running } from './running';
+import { patienceMs } from '../support/patience';
 import type { SignInWorld } from './sign-in-world';
 
 /** Of one agent. */
@@ -45,10 +46,8 @@ export const signInWays: readonly SignInWay[] = [
     agent: 'gemini',
     signIn: async (login, world) => {
       await login.says("Don't trust");
-      login.child.stdin.write('\r');
-      await login.says('Get started');
-      login.child.stdin.write('\r');
-      await login.says('Enter the authorization code');
+      await enterUntil(login, 'Get started');
+      await enterUntil(login, 'Enter the authorization code');
       login.child.stdin.write(`${world.visit(pageIn(login)).searchParams.get('code')}\r`);
       await login.says('Signed in with Google');
       login.child.stdin.write('/quit');
@@ -70,6 +69,19 @@ export const signInWays: readonly SignInWay[] = [
     model: 'api.individual.githubcopilot.com/chat/completions',
   },
 ];
+
+/** Presses Enter, again if need be: a program that is drawing its screen may not listen yet. */
+async function enterUntil(login: Running, text: string): Promise<void> {
+  for (let left = 3; ; left -= 1) {
+    login.child.stdin.write('\r');
+    try {
+      await login.says(text, patienceMs / 3);
+      return;
+    } catch (reason) {
+      if (left === 1) throw reason;
+    }
+  }
+}
 
 /** The page of the sign-in that a program has printed. */
 function pageIn(login: Running): string {

@@ -11,7 +11,8 @@ import { isOpen } from '../support/ports';
 import { Editor } from './editor';
 import { containerOf, processesIn, untilOnly } from './inside';
 import { agent, cai, made, runIn } from './own-agent';
-import { patienceMs, type Running } from './running';
+import type { Running } from './running';
+import { patienceMs } from '../support/patience';
 import { newWorkspace, ownFile } from './support';
 
 const program = 'signs-in.mjs';

@@ -2,10 +2,10 @@ import { buildSync } from 'esbuild';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor';
-import { containerOf, processesIn, untilOnly, untilRuns, type InnerProcess } from './inside';
+import { containerOf, hostnameOf, processesIn, untilOnly, untilRuns, type InnerProcess } from './inside';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
-import { Cai, docker, folder, newWorkspace, ownFile } from './support';
+import { Cai, folder, newWorkspace, ownFile, user } from './support';
 import { TerminalHost, ways } from './terminal-host';
 
 /** What a step of the agent came to. */
@@ -93,12 +93,10 @@ describe.each(Object.keys(ways))('a terminal of an editor that runs commands %s'
     });
 
     expect(terminal).toBe(true);
-    const container = await containerOf(workspace, agent);
-    const hostname = await docker('inspect', '--format', '{{.Config.Hostname}}', container);
-    const user = await docker('inspect', '--format', '{{.Config.User}}', container);
+    const hostname = await hostnameOf(await containerOf(workspace, agent));
     expect(outcomes[0]?.result).toMatchObject({ exit: { exitCode: 0 }, truncated: false });
     expect(plain((outcomes[0]!.result as { output: string }).output)).toBe(
-      `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.split(':')[0]}\n`,
+      `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.uid}\n`,
     );
     // The editor has none of it.
     expect(host.all[0]!.created).toEqual({
@@ -235,8 +233,7 @@ test('an editor made with the official SDK shows what a command says in the cont
   const editing = cai.startProgram(process.execPath, [file, workspace, steps, ...proxy], { cwd: workspace });
   const { stdout } = await editing.succeeds();
 
-  const container = await containerOf(workspace, agent);
-  const hostname = await docker('inspect', '--format', '{{.Config.Hostname}}', container);
+  const hostname = await hostnameOf(await containerOf(workspace, agent));
   const { stopReason, shown } = JSON.parse(stdout.toString()) as Record<string, unknown>;
   expect({ stopReason, shown }).toEqual({
     stopReason: 'end_turn',

@@ -1,7 +1,21 @@
-/** Attacks on whoever brings work back from a copy: all that comes is the agent's. No container is needed. */
+/** Attacks on whoever copies a workspace, and on whoever brings work back from the copy. No container is needed. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { stateOf } from '../../src/container/copy/difference';
+import { recordsOf } from '../../src/container/copy/records';
+import { Repository } from '../../src/container/copy/repository';
 import { LocalCopy } from '../container/copy/local-copy';
 import { git } from '../support/git';
 import { attempt, reachedIf } from './attempt';
@@ -97,6 +111,22 @@ describe('what an agent gives back', () => {
     return reachedIf(result !== undefined || bytes > length, `${bytes} bytes`);
   });
 
+  attempt('an agent that gives back a little that unpacks to much has git fill the memory', async () => {
+    const bytes = 300 * 2 ** 20;
+    const zeros = Buffer.alloc(bytes);
+    // Source: gitformat-pack(5): a tree, and its size in parts of 4, 7, 7, 7 and 7 bits.
+    const sizes = [4, 11, 18, 25].map((at, index) => ((bytes >> at) & 0x7f) | (index < 3 ? 0x80 : 0));
+    const entry = Buffer.from([0x80 | (2 << 4) | (bytes & 0xf), ...sizes]);
+    const head = Buffer.concat([Buffer.from('PACK'), Buffer.from([0, 0, 0, 2, 0, 0, 0, 1])]);
+    const pack = Buffer.concat([head, entry, deflateSync(zeros)]);
+    const id = createHash('sha1').update(`tree ${bytes}\0`).update(zeros).digest('hex');
+    const names = Buffer.from(`# v2 git bundle\n${id} refs/heads/main\n\n`);
+    copy.answer = Buffer.concat([names, pack, createHash('sha1').update(pack).digest()]);
+    const said = await copy.pull().then(() => 'all of it is here', String);
+    // In git's words; whatever else it says, it has held all of that at once.
+    return reachedIf(!/attempting to allocate \d+ over limit/.test(said), said);
+  });
+
   attempt('an agent that gives back commits has a hook of the repository run on the host', async () => {
     const trap = join(copy.home, 'trap');
     writeFileSync(trap, `#!/bin/sh\ntouch '${copy.home}/owned'\n`);
@@ -105,5 +135,51 @@ describe('what an agent gives back', () => {
       symlinkSync(trap, join(copy.root, '.git/hooks', hook));
     const reached = await broughtBy(bundleWith('refs/heads/main'));
     return reached ?? reachedIf(existsSync(join(copy.home, 'owned')), 'a hook');
+  });
+});
+
+describe('a repository', () => {
+  const secret = 'SECRET OF THE USER';
+
+  /** What of a file outside of the workspace the copy holds, or the user is told, where git looks for a list of commits. */
+  async function shownBy(shallow: (file: string) => string): Promise<string | undefined> {
+    const file = join(copy.home, 'id_rsa');
+    writeFileSync(file, `${secret}\n`);
+    const fresh = new LocalCopy();
+    symlinkSync(shallow(file), join(fresh.root, '.git/shallow'));
+    const said = await fresh.provide().then(() => '', String);
+    const copied = join(fresh.folder, '.git/shallow');
+    const all = existsSync(copied) ? said + readFileSync(copied, 'utf8') : said;
+    return reachedIf(all.includes(secret), all);
+  }
+
+  attempt('a repository whose list of cut-off commits is a link has a file of the user copied', () =>
+    shownBy((file) => file),
+  );
+
+  attempt(
+    'a repository whose list of cut-off commits leads elsewhere for git than for others has a file of the user copied',
+    () => shownBy((file) => `/proc/self/cwd/${relative(process.cwd(), file)}`),
+  );
+
+  attempt('a folder that becomes a link while it is copied has a file of the user copied', async () => {
+    const { root, home, host } = copy;
+    for (const folder of [join(root, 'folder'), join(home, 'private')]) mkdirSync(folder);
+    writeFileSync(join(root, 'folder/key'), ' '.repeat(secret.length));
+    writeFileSync(join(home, 'private/key'), secret);
+    const repository = await Repository.at(root, host);
+    const state = await stateOf(repository);
+    renameSync(join(root, 'folder'), join(root, 'aside'));
+    symlinkSync(join(home, 'private'), join(root, 'folder'));
+    let sent = '';
+    try {
+      for await (const part of recordsOf(repository, state, '')) sent += part.toString('latin1');
+    } catch (reason) {
+      sent += String(reason);
+    } finally {
+      rmSync(join(root, 'folder'));
+    }
+    if (!sent.includes('folder/key')) throw new Error('nothing was tried');
+    return reachedIf(sent.includes(secret), sent.slice(-200));
   });
 });

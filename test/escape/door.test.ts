@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileS
 import * as net from 'node:net';
 import { join } from 'node:path';
 import { buildTimeoutMs, Place } from '../engine/place';
+import { patienceMs } from '../support/patience';
 import { Served } from '../support/served';
 import { attempt, reachedIf } from './attempt';
 import { DoorWorld, initialize, json, type Headers } from './door-world';
@@ -527,7 +528,7 @@ attempt(
     if (last !== 200) throw new Error(`it was not tried: ${last}`);
     return reachedIf(mebibytes() - before > 75, `${before} MiB, then ${mebibytes()}`);
   },
-  240_000,
+  4 * patienceMs,
 );
 
 attempt('a visitor takes all connections, and all processes with them', async () => {

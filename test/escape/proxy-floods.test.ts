@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { Place, buildTimeoutMs } from '../engine/place';
 import type { Running } from '../engine/running';
 import { Cai } from '../engine/support';
+import { patienceMs } from '../support/patience';
 import { attempt, reachedIf } from './attempt';
 
 /** What `cai exec` may take, in MiB: an idle one has some 90, and 512 connections hold 64 KiB each way at both ends. */
@@ -58,7 +59,7 @@ def works():
     '-c',
     `${begin}${script}\nprint('done', flush=True)\nsys.stdin.read()`,
   ]);
-  await running.says('done', 100_000);
+  await running.says('done', 2 * patienceMs);
   return running;
 }
 

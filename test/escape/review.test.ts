@@ -3,6 +3,7 @@ import { existsSync, lchownSync, readFileSync, readdirSync, symlinkSync } from '
 import { join } from 'node:path';
 import { git, nameAuthor, newRepository } from '../engine/repository';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
+import { patienceMs } from '../support/patience';
 import { attempt, reachedIf } from './attempt';
 import { hostileConfig, Scene, sceneFor } from './hostile-agent';
 
@@ -22,7 +23,7 @@ async function toldOf(script: string, there = scene): Promise<string> {
 /** Runs `cai review`, which must end soon and by itself. */
 async function review(...args: string[]) {
   const { status, stdout, stderr } = await cai.run(['review', '-w', scene.workspace, ...args], {
-    limitMs: 20_000,
+    limitMs: patienceMs / 3,
   });
   if (status !== 0 && status !== 1) throw new Error(`cai review: ${status}\n${stderr}`);
   return { status, stdout: stdout.toString() };

@@ -282,7 +282,7 @@ for path in [p for p in glob.glob('/run/cai/*') if os.path.basename(p) not in ('
     tries('chmod ' + path, lambda: os.chmod(path, 0o777))
     tries('rename ' + path, lambda: os.rename(path, path + '.x'))
     if os.path.isfile(path): tries('write ' + path, lambda: os.close(os.open(path, os.O_WRONLY)))
-for folder in ('/run/cai', '/etc', '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/lib', '/usr/share/perl', '/etc/perl'):
+for folder in ('/run/cai', '/etc', '/usr/bin', '/usr/sbin', '/usr/local/bin', '/usr/local/lib/cai/agent/bin', '/usr/lib', '/usr/share/perl', '/etc/perl'):
     tries('new file in ' + folder, lambda: os.close(os.open(folder + '/evil', os.O_CREAT | os.O_WRONLY)))
 `);
   });

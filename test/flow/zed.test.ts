@@ -10,16 +10,7 @@ import { success } from '../support/messages';
 import { untilGone } from '../support/processes';
 import { chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
-
-const zed: Json = {
-  protocolVersion: 1,
-  clientInfo: { name: 'zed', title: 'Zed', version: '1.0.0' },
-  clientCapabilities: {
-    fs: { readTextFile: true, writeTextFile: true },
-    terminal: true,
-    _meta: { terminal_output: true, 'terminal-auth': true },
-  },
-};
+import { zed } from '../support/zed';
 
 /** An agent whose sign-in Zed would run on the host. */
 const agentHello: Json = {

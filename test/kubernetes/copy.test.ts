@@ -7,6 +7,7 @@ import { inNamespace } from '../engine/cluster';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace, ownFile, user } from '../engine/support';
+import { patienceMs } from '../support/patience';
 
 const binary = Buffer.from(Array.from({ length: 5_000_000 }, (_, index) => (index * index) % 251));
 const cai = new Cai('[kubernetes]\nstorage = "64MiB"\ncopy = "git"\n');
@@ -50,7 +51,7 @@ async function run(
   workspace: string,
   ...args: readonly string[]
 ): Promise<{ stdout: string; stderr: string }> {
-  const { status, stdout, stderr } = await cai.run(args, { cwd: workspace, limitMs: 110_000 });
+  const { status, stdout, stderr } = await cai.run(args, { cwd: workspace, limitMs: 2 * patienceMs });
   if (status !== 0) throw new Error(`cai ${args.join(' ')}: ${status}: ${stderr}`);
   return { stdout: stdout.toString(), stderr };
 }
@@ -113,7 +114,7 @@ test('a copy that broke off is made anew before a command runs', async () => {
   const workspace = workspaceWithChanges();
   ownFile(join(workspace, 'large'), randomBytes(40_000_000));
   const first = cai.start(['exec', '--', 'true'], { cwd: workspace });
-  await first.complains('copying ', 110_000);
+  await first.complains('copying ', 2 * patienceMs);
   first.child.kill('SIGKILL');
 
   const { stdout, stderr } = await inside(workspace, 'cat unstaged; git fsck; git status --porcelain');

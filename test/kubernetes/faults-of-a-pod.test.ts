@@ -1,13 +1,19 @@
 /** What can happen to a pod and to its place: each fault is one sentence with what to do, and the next command goes on. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CuttingProxy } from '../connect/cutting-proxy';
+import { buildTimeoutMs } from '../engine/place';
 import type { Ended } from '../engine/running';
 import { newWorkspace, ownFile } from '../engine/support';
-import { kubectl } from './kubectl';
+import { patienceMs } from '../support/patience';
+import { kubectl, timeout } from './kubectl';
 import { Place } from './place';
-import { buildMs, ClusterUser } from './user';
+import { ClusterUser } from './user';
 
 const refusedStatus = 11;
+const registry = process.env.CAI_TEST_REGISTRY!;
+/** In a configuration, in the place of a way to the registry that this machine has, and no node. */
+const registryOfMachine = '127.0.0.1:PORT';
 let place: Place;
 let user: ClusterUser;
 /** A workspace with a pod. */
@@ -19,7 +25,7 @@ beforeAll(async () => {
   // From now on it is known what is in the image.
   cwd = newWorkspace();
   await user.prints(['true'], { cwd });
-}, buildMs);
+}, buildTimeoutMs);
 afterAll(() => place.remove());
 
 /** A command that fails with one sentence. */
@@ -114,12 +120,12 @@ describe('a pod that finds no place is told with what to do, and the next one fi
       'its node lacks a folder',
       'node:/tmp',
       'node:/none',
-      /its node cannot give it its volumes: .*hostPath type check failed.*: .*\[\[kubernetes\.volumes\]\]/,
+      /its node cannot begin with it: .*hostPath type check failed.*: .*\[\[kubernetes\.volumes\]\]/,
     ],
     [
       'its nodes do not reach the registry',
-      '[image]\nregistry = "127.0.0.1:',
-      '[image]\nregistry = "localhost:',
+      registry,
+      registryOfMachine,
       /ErrImagePull: .*: see that nodes reach that registry, too, .*kubernetes\.pull_secrets/,
     ],
     [
@@ -132,15 +138,22 @@ describe('a pod that finds no place is told with what to do, and the next one fi
   /** By what has happened. Each waits for some time, so that all do it together. */
   const suffered = new Map<string, { readonly ended: Ended; readonly works: string }>();
 
+  const relay = new CuttingProxy(Number(registry.split(':')[1]), () => undefined);
+  afterAll(() => relay.close());
+
   beforeAll(async () => {
+    const port = await relay.listen();
     const before = await user.objects('pods');
     const failed = faults.map(async ([what, part, other]) => {
       const folder = newWorkspace();
-      const config = user.configured(part, other);
+      const config = user.configured(part, other.replace('PORT', `${port}`));
       const ended = await user.exec(['true'], { cwd: folder, config, isHastened: true });
       return { what, folder, ended };
     });
     const all = await Promise.all(failed);
+    // Hastened commands wait too short a time for the end of their pods.
+    const left = (await user.objects('pods')).split('\n').filter((pod) => !before.includes(pod));
+    if (left.length > 0) await place.kubectl(['wait', '--for=delete', timeout(patienceMs), ...left]);
     expect(await user.objects('pods')).toBe(before);
     const working = all.map(async ({ what, folder, ended }) => {
       // Its volume may be of a class that is not there.

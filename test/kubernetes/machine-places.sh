@@ -126,6 +126,14 @@ set_policy() {
   done
 }
 
+# set_network NAME on|off: whether the bridge passes what comes from that interface and goes to it.
+set_network() {
+  local port=$1
+  if [[ $port == machine ]]; then port=host; fi
+  if ! at control-plane ip link show dev "$port" >/dev/null 2>&1; then usage; fi
+  if [[ $2 == on ]]; then plug "$port"; else at control-plane ip link set "$port" nomaster; fi
+}
+
 # With the interface, the routes of this machine go as well.
 remove_places() {
   local mount

@@ -10,6 +10,8 @@
 #                                    containerd-node2, kubelet-node2, registry or registry-nodes
 #   machine.sh revive NAME           starts one that was killed, or continues one that was stopped
 #   machine.sh policy on|off         whether pods are kept from every network, as at the start
+#   machine.sh network NAME on|off   whether the control plane reaches a node and back: node1, node2; or this machine:
+#                                    machine. Off, packets are lost without a word
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
 #
 # Each node has a network, mounts, control groups and a containerd of its own; all that runs is in one control
@@ -227,7 +229,13 @@ stop() {
 }
 
 usage() {
-  fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | policy on|off | stop'
+  fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | policy on|off | network NAME on|off | stop'
+}
+
+# expect_switch WORD: ends what is wrong about changing the network of a cluster.
+expect_switch() {
+  if [[ $1 != on && $1 != off ]]; then usage; fi
+  if ! process_id containerd-node1 >/dev/null; then fail 'no cluster runs: run "machine.sh start" first'; fi
 }
 
 if ((EUID != 0)); then fail 'only root can run a cluster'; fi
@@ -240,9 +248,12 @@ case "${1:-} $#" in
   'kill 2' | 'kill 3') kill_process "${@:2}" ;;
   'revive 2') revive_process "$2" ;;
   'policy 2')
-    if [[ $2 != on && $2 != off ]]; then usage; fi
-    if ! process_id containerd-node1 >/dev/null; then fail 'no cluster runs: run "machine.sh start" first'; fi
+    expect_switch "$2"
     set_policy "$2"
+    ;;
+  'network 3')
+    expect_switch "$3"
+    set_network "$2" "$3"
     ;;
   *) usage ;;
 esac

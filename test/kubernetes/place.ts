@@ -8,6 +8,7 @@ import { findCluster, type Cluster } from '../../src/container/engine/kubernetes
 import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
 import { Registry } from '../../src/container/registry/registry';
 import { Host } from '../../src/system/host';
+import { patienceMs } from '../support/patience';
 import { newFolder } from '../support/temp-folder';
 import { kubectl, program } from './kubectl';
 
@@ -64,9 +65,14 @@ export class Place {
     await this.kubectl(['create', '--filename', '-'], objects.map((each) => JSON.stringify(each)).join('\n'));
   }
 
-  /** Waits until an object of this kind has a field like this, and tells it; throws after a minute. */
+  /** Waits until an object of this kind has a field like this, and tells it; throws after `patienceMs`. */
   async appears(kind: string, field: string, value: RegExp): Promise<string> {
-    const output = ['--watch', '--request-timeout=60s', '--output', `jsonpath=${field}{"\\n"}`];
+    const output = [
+      '--watch',
+      `--request-timeout=${patienceMs / 1_000}s`,
+      '--output',
+      `jsonpath=${field}{"\\n"}`,
+    ];
     const watch = spawn(program, ['get', kind, '--namespace', this.namespace, ...output], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

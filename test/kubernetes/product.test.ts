@@ -1,16 +1,13 @@
-/** What a user has of all this: agents in pods, one for each workspace, and the next prompt goes on whatever is lost. */
-import { execFile } from 'node:child_process';
+/** What a user has of all this: agents in pods, one for each workspace, and nothing is left when they are removed. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { agentAnswers } from '../agents/transcript';
-import { acpx, AcpxSession, provideClients } from '../engine/clients';
+import { acpx, provideClients } from '../engine/clients';
 import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
 import { modelConfig, provideImages, startModel } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 
-const machine = join(__dirname, 'machine.sh');
 const endTurn = { result: { stopReason: 'end_turn' } };
 const cai = new Cai(modelConfig);
 
@@ -24,15 +21,6 @@ function podOf(workspace: string): TestPod {
   const [pod, ...more] = podsOf(workspace);
   if (pod === undefined || more.length > 0) throw new Error(`not one pod, but ${more.length + 1}`);
   return pod;
-}
-
-/** An editor whose first turn is over. */
-async function begun(workspace: string): Promise<AcpxSession> {
-  await startModel(cai, workspace, 'claude');
-  const session = new AcpxSession(cai, 'claude', workspace);
-  await session.open();
-  await session.prompt('one').succeeds();
-  return session;
 }
 
 test('two workspaces at once have an agent each, which reads, writes and runs a command there', async () => {
@@ -56,33 +44,28 @@ test('two workspaces at once have an agent each, which reads, writes and runs a 
   expect(new Set(pods).size).toBe(2);
 });
 
-test('the pod is gone: the next prompt goes on in another one', async () => {
+test('a pod trusts the certificates of the user besides those of its image, and the cluster keeps the former alone', async () => {
   const workspace = newWorkspace();
-  const session = await begun(workspace);
-  inNamespace('delete', 'pod', podOf(workspace).metadata.name);
-  await startModel(cai, workspace, 'claude');
+  const authority = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const { CAI_TEST_CA_FILE: machines } = process.env;
+  process.env.CAI_TEST_CA_FILE = join(newWorkspace(), 'ca.pem');
+  ownFile(process.env.CAI_TEST_CA_FILE, authority);
+  const trusting = new Cai(modelConfig);
+  if (machines === undefined) delete process.env.CAI_TEST_CA_FILE;
+  else process.env.CAI_TEST_CA_FILE = machines;
 
-  await session.prompt('two').succeeds();
+  const bundle = '/etc/ssl/certs/ca-certificates.crt';
+  const reading = trusting.start(['exec', '--', 'sh', '-c', `cat ${bundle}; echo x >> ${bundle}`], {
+    cwd: workspace,
+  });
+  reading.child.stdin.end();
+  const { stdout, stderr } = await reading.ends();
 
-  expect(agentAnswers(session.transcript(), 'session/prompt')).toMatchObject([endTurn, endTurn]);
-  await session.close();
-});
-
-test('the node is gone: what fails is told, and when the cluster has noticed, the next prompt goes on elsewhere', async () => {
-  const workspace = newWorkspace();
-  const session = await begun(workspace);
-  const { metadata, spec } = podOf(workspace);
-  await promisify(execFile)(machine, ['kill', `kubelet-${spec.nodeName}`]);
-  try {
-    inNamespace('wait', '--for=condition=Ready=false', '--timeout=100s', `pod/${metadata.name}`);
-    await startModel(cai, workspace, 'claude');
-    await session.prompt('two').succeeds();
-
-    expect(podOf(workspace).spec.nodeName).not.toBe(spec.nodeName);
-  } finally {
-    await promisify(execFile)(machine, ['revive', `kubelet-${spec.nodeName}`]);
-    await session.close();
-  }
+  expect(stdout.toString().match(/^-----BEGIN CERTIFICATE-----$/gm)!.length).toBeGreaterThan(100);
+  expect(stdout.toString()).toContain(`\n${authority}`);
+  expect(stderr).toContain('Read-only file system');
+  const secrets = podOf(workspace).spec.volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
+  expect(inNamespace('get', 'secret', ...secrets, '--output', 'json').length).toBeLessThan(128 * 1024);
 });
 
 test('nothing of a workspace is left after cai rm --volumes', async () => {

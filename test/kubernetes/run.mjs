@@ -1,12 +1,15 @@
 /*
- * `npm run test:kubernetes`: the tests of this folder, and those that every engine has to pass, on the cluster of
- * `machine.sh env`; with `--escape` as the first argument, the attacks in `test/escape` that apply to pods
- * instead. The other arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one.
+ * `npm run test:kubernetes`: the tests of this folder, and some of what every engine has to pass, on the cluster of
+ * `machine.sh env`. The first argument can name others instead: `--alone`, those in `alone/`, which kill parts of the
+ * cluster or change its network, under whatever else runs there; `--escape`, the attacks in `test/escape` that apply to
+ * pods. The other arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one. As many
+ * test files run at a time as `CAI_TEST_USER` names users, but for `--alone`.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const testTimeoutMs = 120_000;
 const answerTimeout = '--request-timeout=5s';
 /** Files of attacks none of which applies to pods, and why. Where it is one attack of a file, the file says so. */
 const inapplicable = {
@@ -30,24 +33,35 @@ function findDefect() {
   return status === 0 ? undefined : `no cluster answers: ${stderr.trim()}`;
 }
 
+const suites = {
+  '--alone': ['kubernetes/alone/*'],
+  '--escape': ['escape/**/*'],
+};
+const usual = ['kubernetes/*', 'engine/engine', 'engine/recovery', 'engine/terminals'];
+
 const defect = findDefect();
 if (defect === undefined) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
-  const isEscape = process.argv[2] === '--escape';
-  const files = isEscape ? ['escape/**/*'] : ['kubernetes/**/*', 'engine/engine'];
-  const leftOut = isEscape ? Object.entries(inapplicable) : [];
+  const [, , suite] = process.argv;
+  const files = suites[suite] ?? usual;
+  const leftOut = suite === '--escape' ? Object.entries(inapplicable) : [];
   for (const [name, reason] of leftOut) console.log(`skipped: test/escape/${name}.test.ts: ${reason}`);
   const own = [
     '--testPathIgnorePatterns=/node_modules/',
     ...leftOut.map(([name]) => `--testPathIgnorePatterns=/escape/${name}\\.test\\.ts`),
     ...files.map((each) => `--testMatch=**/test/${each}.test.ts`),
   ];
-  const options = ['--runInBand', '--verbose', `--testTimeout=${testTimeoutMs}`];
-  const jestArgs = process.argv.slice(isEscape ? 3 : 2);
+  const users = (process.env.CAI_TEST_USER ?? '').split(' ').filter((name) => name !== '');
+  const workers = suite === '--alone' ? 1 : users.length;
+  const options = ['--verbose', `--maxWorkers=${workers}`];
+  const jestArgs = process.argv.slice(suite in suites ? 3 : 2);
+  // What the test files of this run tell each other.
+  const run = mkdtempSync(join(tmpdir(), 'cai-cluster-run-'));
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
-    env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes' },
+    env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes', CAI_TEST_RUN: run },
   });
+  rmSync(run, { recursive: true });
   process.exitCode = status ?? 1;
 } else {
   const steps = 'test/kubernetes/machine.sh start && eval "$(test/kubernetes/machine.sh env)"';

@@ -11,7 +11,8 @@ import { buildTimeoutMs } from '../engine/place';
 import { Running } from '../engine/running';
 import { buildServeImage } from '../engine/serve-image';
 import { Cai, docker } from '../engine/support';
-import { program } from './kubectl';
+import { patienceMs } from '../support/patience';
+import { program, timeout } from './kubectl';
 import { Place } from './place';
 
 const registry = process.env.CAI_TEST_REGISTRY!;
@@ -106,7 +107,7 @@ function fit({ spec: { template } }: Deployment): void {
 
 /** The replicas, when all are ready. */
 async function replicas(): Promise<string[]> {
-  await place.kubectl(['rollout', 'status', 'deployment/cai-serve', '--timeout=120s']);
+  await place.kubectl(['rollout', 'status', 'deployment/cai-serve', timeout(2 * patienceMs)]);
   const { items } = JSON.parse(
     await place.kubectl(['get', 'pods', '--selector', 'app=cai-serve', '--output', 'json']),
   ) as {

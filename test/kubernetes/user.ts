@@ -2,13 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { engineConfig, filesConfig } from '../engine/engines';
-import { patienceMs, type Ended, type Running } from '../engine/running';
-import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
+import { provideImages } from '../engine/model';
+import type { Ended, Running } from '../engine/running';
+import { patienceMs } from '../support/patience';
+import { Cai, folder, ownFile } from '../engine/support';
 import { hastened } from '../support/hastened';
 import type { Place } from './place';
-
-/** How long it may take to make the image of an agent, in milliseconds, where there is none. */
-export const buildMs = 900_000;
 
 const registry = process.env.CAI_TEST_REGISTRY ?? '';
 let lastConfig = 0;
@@ -43,7 +42,7 @@ export class ClusterUser {
   /** `config`: what else the user has configured. */
   static async make(place: Place, config = ''): Promise<ClusterUser> {
     const user = new ClusterUser(place, config);
-    await user.#run(['build', '--push', '--agent', 'claude'], { cwd: newWorkspace() }).succeeds(buildMs);
+    await provideImages('claude');
     return user;
   }
 

@@ -1,5 +1,5 @@
-import { Host } from '../../src/system/host';
 import { shippedProfile } from '../../src/profiles/profiles';
+import { Host } from '../../src/system/host';
 import { catalog, resolveAgent, type AgentCommand } from '../../src/agent/catalog';
 import recorded from '../../src/profiles/shipped-profiles.json';
 import { loadConfig, type Config } from '../../src/config/config';
@@ -72,6 +72,5 @@ function answerOf(agent: AgentCommand, capabilities: Readonly<Record<string, unk
 }
 
 function commandOf(name: string, args: readonly string[] = []): AgentCommand {
-  const options = { agents: {}, isTestMode: false, configFile: '/config', cwd: '/' };
-  return resolveAgent(name, args, options);
+  return resolveAgent(name, args, { agents: {}, host: new Host({ HOME: '/nobody' }) });
 }

@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path';
 import { CuttingProxy, type Cut } from '../connect/cutting-proxy';
 import { Editor } from '../connect/editor';
+import { patienceMs } from '../support/patience';
 import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 import { HttpWire } from './cuts/http-wire';
@@ -13,7 +14,7 @@ import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
 
 const cuts = Number(process.env.CAI_CUTS ?? 200);
-jest.setTimeout(600_000);
+jest.setTimeout(10 * patienceMs);
 const sessions = 3;
 
 let server: Served;

@@ -10,6 +10,7 @@ import type { Visitor } from '../../src/serve/door/visitor';
 import { Bodies } from '../../src/serve/http/body';
 import { cai } from '../support/cli';
 import { hastened } from '../support/hastened';
+import { patienceMs } from '../support/patience';
 import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 
@@ -70,38 +71,42 @@ test('a client that is refused cannot hold its socket', async () => {
   await shrinkTo(before);
 });
 
-test('a client of HTTP/2 that asks for nothing cannot hold its socket', async () => {
-  const folder = newFolder();
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const how = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=localhost',
-  ];
-  execFileSync('openssl', [...how, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  const args = ['--tls-cert', cert, '--tls-key', key];
-  served = await Served.start({ listen: ['https://127.0.0.1:0'], args, env: hastened });
-  const client = http2.connect(served.url, { rejectUnauthorized: false });
-  const closed = once(client, 'close');
-  // Whoever is slower than all may be, as on a busy machine, has lost the session by then.
-  await Promise.race([once(client, 'connect'), closed]);
-  // What has no token is answered, and does not keep its stream.
-  const request = client.request({ ':method': 'POST', ':path': '/acp' }).on('error', () => undefined);
-  // A session of Node ends when its streams are read.
-  request.resume();
-  const [answer] = (await Promise.race([once(request, 'response'), closed])) as unknown[];
-  if (answer !== undefined) expect(answer).toMatchObject({ ':status': 401 });
+test(
+  'a client of HTTP/2 that asks for nothing cannot hold its socket',
+  async () => {
+    const folder = newFolder();
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const how = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+    ];
+    execFileSync('openssl', [...how, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    const args = ['--tls-cert', cert, '--tls-key', key];
+    served = await Served.start({ listen: ['https://127.0.0.1:0'], args, env: hastened });
+    const client = http2.connect(served.url, { rejectUnauthorized: false });
+    const closed = once(client, 'close');
+    // Whoever is slower than all may be, as on a busy machine, has lost the session by then.
+    await Promise.race([once(client, 'connect'), closed]);
+    // What has no token is answered, and does not keep its stream.
+    const request = client.request({ ':method': 'POST', ':path': '/acp' }).on('error', () => undefined);
+    // A session of Node ends when its streams are read.
+    request.resume();
+    const [answer] = (await Promise.race([once(request, 'response'), closed])) as unknown[];
+    if (answer !== undefined) expect(answer).toMatchObject({ ':status': 401 });
 
-  await closed;
-}, 60_000);
+    await closed;
+  },
+  patienceMs,
+);
 
 test('the bodies that one visitor sends at a time are limited together', async () => {
   const bodies = new Bodies(100);

@@ -1,14 +1,10 @@
+import { patienceMs } from './patience';
+
 /** A JSON-RPC message as tests compare it. */
 export type Json = Record<string, unknown>;
 
 /** What one waits for: a method, or anything else that can be told from the message. */
 export type Expectation = string | ((message: Json) => boolean);
-
-/**
- * How long a message may take, in milliseconds: far above what any takes, so that only a fault gets there.
- * A run that seeds faults sets `CAI_TEST_PATIENCE_MS`, since it gets there on purpose.
- */
-export const patienceMs = Number(process.env.CAI_TEST_PATIENCE_MS ?? 60_000);
 
 /**
  * The lines that one side has received. Waiting ends with a verdict: the message came, or the side is

@@ -1,6 +1,6 @@
 /** Processes of the system, by id. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { patienceMs } from './inbox';
+import { patienceMs } from './patience';
 
 /** Whether a process runs; one that only waits to be reaped does not. */
 export function isAlive(pid: number): boolean {

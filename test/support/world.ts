@@ -18,7 +18,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { Passage } from './fault';
-import { Inbox, patienceMs, type Expectation, type Json } from './inbox';
+import { Inbox, type Expectation, type Json } from './inbox';
+import { patienceMs } from './patience';
 import { Puppet } from './puppet';
 
 const repository = resolve(__dirname, '../..');

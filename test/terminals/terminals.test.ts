@@ -1,3 +1,4 @@
+import { CursorRequests } from '../../src/cursor/requests/requests';
 import { AgentRequests } from '../../src/proxy/agent-requests';
 import type { Children } from '../../src/relay/children';
 import { planOf } from '../../src/rpc/json';
@@ -356,7 +357,8 @@ describe('terminals', () => {
     core.editorCapabilities = capabilities;
     terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
     const { agentId: sessionId, child } = newSession(newChild());
-    const requests = new AgentRequests(core, {} as unknown as Children, terminals, 1_024);
+    const cursor = new CursorRequests(core);
+    const requests = new AgentRequests(core, {} as unknown as Children, terminals, cursor, 1_024);
 
     for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill']) {
       const params = { sessionId, command: 'true', terminalId: 't' };

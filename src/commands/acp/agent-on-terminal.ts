@@ -10,7 +10,7 @@ import { workspaceIfAny } from '../support/named-root';
 
 /** Runs the command in the container of the current folder, or in one without a workspace; with `isDirect` in none. */
 export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: boolean): Promise<number> {
-  if (isDirect) return await runInteractive(agent, host.env);
+  if (isDirect) return await runInteractive(agent, { ...agent.env, ...host.env });
   const { cwd } = host;
   const isWorkspace = (await workspaceIfAny(cwd, host)) !== undefined;
   const place = isWorkspace ? ['--workspace', cwd] : ['--no-workspace'];

@@ -6,7 +6,7 @@ import { resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { hasOwnSignIns } from '../../agent/own-sign-ins';
 import { programIdentity } from '../../agent/program-identity';
 import { configFileOf, loadConfig, type Config } from '../../config/config';
-import { imageTagOf } from '../../container/image/image-tag';
+import { imageTagOf, usualImage } from '../../container/image/image-tag';
 import { Profiles } from '../../profiles/profiles';
 import { SignIn } from '../../sign-in/sign-in';
 import { CaiError } from '../../errors';
@@ -30,9 +30,7 @@ export function chooseAgent(name: string | undefined, agentArgs: readonly string
   const config = limited(loadConfig(host), host);
   const agent = resolveAgent(name ?? config.agent.default, agentArgs, {
     agents: config.agents,
-    isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
-    configFile: configFileOf(host),
-    cwd: host.cwd,
+    host,
     namedAt: name === undefined ? () => `"agent.default" in ${configFileOf(host)}` : undefined,
   });
   return { agent, config, isDirect: host.env.CAI_ACP_DIRECT_SPAWN === '1' };
@@ -53,7 +51,7 @@ export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.Desti
     agent,
     config,
     cwd: host.cwd,
-    imageName: isDirect ? undefined : imageTagOf({ agent: agent.name, registry: config.image.registry }),
+    imageName: isDirect ? undefined : imageTagOf(usualImage(agent.name, config, host)),
     folder: config.sessions.persist ? join(state, 'profiles') : undefined,
     programIdentity: () => programIdentity(agent.command, host.env.PATH),
     signIn,

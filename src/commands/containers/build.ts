@@ -12,7 +12,8 @@ import { loadWorkspaceConfig } from '../../config/effective-config';
 import { CaiError } from '../../errors';
 import { findWorkspace } from '../../workspace/root';
 import { common, declare, namedAgent } from '../support/command';
-import { briefly, chosenAgent, type TargetOptions } from './target';
+import { chosenAgent, type TargetOptions } from './target';
+import { briefly } from './voice';
 
 /** `cache`: commander's form of `--no-cache`. */
 type Options = Pick<TargetOptions, 'agent' | 'context' | 'quiet'> &

@@ -1,6 +1,7 @@
 /** How `cai stop` and `cai rm` end containers: not those in which something runs, without a word. */
-import { countCommands } from '../../container/engine/container-processes';
+import { countSupervisors, type ContainerProcess } from '../../container/engine/container-processes';
 import type { Engine } from '../../container/engine/engine';
+import { CaiError } from '../../errors';
 import type { OwnContainer } from '../../container/user-containers';
 import { printable, printableLine } from '../../system/quoted';
 import { confirm, tell } from '../support/terminal';
@@ -38,9 +39,18 @@ const [maxPrograms, maxCharacters] = [5, 70];
 
 /** A sentence, and a line for each program; nothing if no command runs. */
 async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promise<string[]> {
-  const count = ['running', 'paused'].includes(state) ? await countCommands(engine, id) : 0;
+  if (!['running', 'paused'].includes(state)) return [];
+  let processes: readonly ContainerProcess[];
+  try {
+    processes = await engine.processes(id);
+  } catch (reason) {
+    // An agent can keep a cluster from telling.
+    if (!(reason instanceof CaiError) || reason.code !== 'CONTAINER_START') throw reason;
+    return [`what runs in the container ${name} is not known: ${reason.message}`];
+  }
+  const count = countSupervisors(processes);
   if (count === 0) return [];
-  const programs = (await engine.processes(id)).filter(({ command }) => !own.test(command));
+  const programs = processes.filter(({ command }) => !own.test(command));
   const shown = programs.slice(0, maxPrograms).map(({ command }) => {
     // The agent chooses what its programs are called.
     const line = printableLine(command);
@@ -48,9 +58,9 @@ async function workIn(engine: Engine, { id, name, state }: OwnContainer): Promis
   });
   const more = programs.length - shown.length;
   const commands = count === 1 ? '1 command runs' : `${count} commands run`;
-  const processes = programs.length > count ? `, as ${programs.length} processes` : '';
+  const asProcesses = programs.length > count ? `, as ${programs.length} processes` : '';
   return [
-    `${commands} in the container ${name}${processes}:`,
+    `${commands} in the container ${name}${asProcesses}:`,
     ...shown,
     ...(more > 0 ? [`  and ${more} more`] : []),
   ];

@@ -2,15 +2,16 @@
 import type { Host } from '../../system/host';
 import { ownContainers } from '../../container/user-containers';
 import { countCommands } from '../../container/engine/container-processes';
-import type { Engine } from '../../container/engine/engine';
+import type { DiskUse, Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
-import { ageOf, table, tell, writeJson } from '../support/terminal';
+import { ageOf, bytesText, table, tell, writeJson } from '../support/terminal';
 import { connectEngine } from './selection';
 
 interface Options {
   readonly all?: true;
   readonly json?: true;
+  readonly size?: true;
   readonly context?: string;
 }
 
@@ -20,36 +21,52 @@ export const run = declare<Options>({
   description: 'Lists your running containers by workspace and agent.',
   options: [
     ['-a, --all', 'also list those that are not running'],
-    ['--json', 'as JSON; times in milliseconds'],
+    ['-s, --size', 'with what each takes on the disk, besides its image and the workspace'],
+    ['--json', 'as JSON; times in milliseconds, sizes in bytes'],
     common.context,
   ],
   action: list,
 });
 
-async function list({ all, json, context }: Options, host: Host): Promise<number> {
+async function list({ all, json, size, context }: Options, host: Host): Promise<number> {
   const engine = await connectEngine(host, context);
   const containers = await ownContainers(engine, host.user.uid);
   const shown = containers.filter(
     ({ state }) => all === true || ['running', 'paused', 'restarting'].includes(state),
   );
+  const use = size === true ? await diskUseOf(engine) : undefined;
   const now = Date.now();
   const rows = await Promise.all(
-    shown.map(async ({ id, name, agent, workspace = null, state, createdAt: createdMs }) => {
+    shown.map(async ({ id, name, agent, workspace = null, state, createdAt: createdMs, dataVolume = '' }) => {
       const commands = await commandsIn(engine, id, state);
       const createdAt = new Date(createdMs).toISOString();
-      return { name, id, agent, workspace, state, createdAt, ageMs: Math.max(now - createdMs, 0), commands };
+      const sizes = use && {
+        writtenBytes: use.containers.get(id) ?? null,
+        dataBytes: use.volumes.get(dataVolume) ?? null,
+      };
+      const ageMs = Math.max(now - createdMs, 0);
+      return { name, id, agent, workspace, state, createdAt, ageMs, commands, ...sizes };
     }),
   );
   if (json === true) writeJson(rows);
   else {
     const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
-    const lines = rows.map(({ name, agent, workspace, state, ageMs, commands }) => {
-      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?')];
+    const lines = rows.map(({ name, agent, workspace, state, ageMs, commands, writtenBytes, dataBytes }) => {
+      const sizes = use === undefined ? [] : [bytesText(writtenBytes), bytesText(dataBytes)];
+      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?'), ...sizes];
     });
-    process.stdout.write(table([head, ...lines], ['WORKSPACE']));
+    const sizeHead = use === undefined ? [] : ['WRITTEN', 'DATA'];
+    process.stdout.write(table([[...head, ...sizeHead], ...lines], ['WORKSPACE']));
   }
   if (shown.length === 0) tell(hint(containers.length));
   return 0;
+}
+
+/** Rejects with `CaiError('USAGE')` for an engine that does not tell. */
+async function diskUseOf(engine: Engine): Promise<DiskUse> {
+  const use = await engine.diskUse?.();
+  if (use === undefined) throw new CaiError('USAGE', 'Kubernetes does not tell sizes: leave out --size');
+  return use;
 }
 
 function hint(hidden: number): string {

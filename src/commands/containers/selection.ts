@@ -1,6 +1,7 @@
 /** Which of our existing containers a command is about. Needs neither the workspace nor a valid configuration of it. */
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
+import { agentNameOf } from '../../agent/catalog';
 import { findEngine } from '../../container/engine/find-engine';
 import type { Engine } from '../../container/engine/engine';
 import { ownContainers, type OwnContainer } from '../../container/user-containers';
@@ -50,12 +51,13 @@ export async function select(
   none: string;
   root: string | undefined;
 }> {
-  const { workspace: folder, agent, all, context } = options;
-  if (names.length > 0 && (folder ?? agent ?? all) !== undefined)
+  const { workspace: folder, agent: named, all, context } = options;
+  if (names.length > 0 && (folder ?? named ?? all) !== undefined)
     throw new CaiError(
       'USAGE',
       'a container that is named needs no --workspace, --agent or --all: leave it out',
     );
+  const agent = named && agentNameOf(named, loadConfig(host).agents);
   const isEverywhere = names.length > 0 || all === true;
   const root = isEverywhere || folder === false ? undefined : await namedRoot(folder ?? '.', host);
   const engine = await connectEngine(host, context);

@@ -21,12 +21,12 @@ import type { Settings } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { WorkspaceCopy } from '../../container/copy/copy';
 import { CaiError } from '../../errors';
-import { configFileOf, type Config } from '../../config/config';
-import { loadWorkspaceConfig, placeOfValue, type WorkspaceConfig } from '../../config/effective-config';
+import type { Config } from '../../config/config';
+import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { foreignNotice, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
-import { voiceOf, type Voice } from './voice';
+import { briefly, voiceOf, type Voice } from './voice';
 
 /** Values of `targetOptions`. */
 export interface TargetOptions {
@@ -84,19 +84,14 @@ export interface Wanted {
   readonly copy: WorkspaceCopy | undefined;
 }
 
-/** What of a repository's configuration is ignored, in one sentence at most: `cai config` has all of it. */
-export function briefly({ notices, repository }: WorkspaceConfig): readonly string[] {
-  if (notices.length <= 1) return notices;
-  return [`${repository!.file}: ${notices.length} keys are ignored: see "cai config"`];
-}
-
 /** A container that may not be there yet. */
 export class Target {
   private constructor(
     /** What it is to be. */
     readonly wanted: Wanted,
     private readonly host: Host,
-    private readonly voice: Voice,
+    /** Whom to tell what happens before a command runs. */
+    readonly voice: Voice,
   ) {}
 
   /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
@@ -288,9 +283,7 @@ export function chosenAgent(
   try {
     return resolveAgent(name, [], {
       agents: config.agents,
-      isTestMode: host.env.CAI_ACP_TEST_MODE === '1',
-      configFile: configFileOf(host),
-      cwd: '/',
+      host,
       namedAt: named === undefined ? namedAt : undefined,
     });
   } catch (reason) {

@@ -1,6 +1,7 @@
 /** How commands about a container say what happens before the command in it runs. */
 import type { Writable } from 'node:stream';
 import { statusLine } from '../../agent/status';
+import type { WorkspaceConfig } from '../../config/effective-config';
 import { openProgress, type Progress } from '../../container/image/progress';
 import { printable } from '../../system/quoted';
 
@@ -31,4 +32,11 @@ export function voiceOf(isQuiet: boolean, status: Writable | undefined): Voice {
       },
     },
   };
+}
+
+/** What of a repository's files is not used, in a sentence for each at most: `cai config` has all of it. */
+export function briefly({ notices, repository, devcontainerNotices }: WorkspaceConfig): readonly string[] {
+  if (notices.length <= 1) return [...notices, ...devcontainerNotices];
+  const ignored = `${repository!.file}: ${notices.length} keys are ignored: see "cai config"`;
+  return [ignored, ...devcontainerNotices];
 }

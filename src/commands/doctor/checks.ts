@@ -9,7 +9,7 @@ import type { ClientKey } from '../../container/ssh/keys';
 import type { Settings } from '../../container/spec/spec';
 import type { OwnVolume } from '../../container/user-containers';
 import type { Config } from '../../config/config';
-import { messageOf } from '../../errors';
+import { CaiError, messageOf } from '../../errors';
 
 /** What came of a check. */
 export interface Finding {
@@ -96,6 +96,8 @@ async function attempt(look: Look, facts: Facts): Promise<Finding | undefined> {
   try {
     return await look(facts);
   } catch (reason) {
+    // It would leave each further question unanswered for as long.
+    if (reason instanceof CaiError && reason.code === 'NOT_READY') delete facts.engine;
     return { status: reason instanceof Skipped ? 'skip' : 'fail', detail: messageOf(reason) };
   }
 }

@@ -124,11 +124,11 @@ export async function ssh(facts: Facts): Promise<Finding> {
 }
 
 async function lookInside(connection: SshConnection, facts: Facts): Promise<NonNullable<Facts['inside']>> {
-  const { info, agent, config } = known(facts);
+  const { info, agent, config, settings } = known(facts);
   const remote = await connection.run({
     argv: ['/bin/sh', '-c', script, 'sh', agent.command[0], dataFolder],
     cwd: '/',
-    env: commandEnvironment(info, config, facts.host.env),
+    env: commandEnvironment(info, config, facts.host.env, settings),
   });
   remote.stdin.end();
   remote.stderr.resume();

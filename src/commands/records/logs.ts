@@ -2,6 +2,8 @@
 import { fstatSync, mkdirSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from 'commander';
+import { agentNameOf } from '../../agent/catalog';
+import { loadConfig } from '../../config/config';
 import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
 import { bytesAt, withFile } from '../../system/open-file';
@@ -48,7 +50,10 @@ never logged.`,
     new Option('-n, --lines <number>', 'how many of the last lines to show').argParser(countOf).default(200),
     ['--json', 'print the lines as they are kept, one JSON object each'],
   ],
-  action: async ({ workspace, lines, ...rest }, host) => {
+  action: async ({ workspace, lines, agent, ...others }, host) => {
+    // It also helps those whose configuration cannot be read.
+    const agents = unlessFails(() => loadConfig(host).agents) ?? {};
+    const rest = { ...others, ...(agent !== undefined && { agent: agentNameOf(agent, agents) }) };
     const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
     const { logs, shown } = readState(host.folders.state, 'logs', (folder) => {
       if (rest.follow === true) mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,7 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
 import { readFileSync } from 'node:fs';
 import type { Host } from '../../system/host';
+import { agentNameOf } from '../../agent/catalog';
 import { isRunning } from '../../system/process-identity';
 import { openLog } from '../../system/log';
 import { lastUseOf, SessionFile, type SessionRecord } from '../../sessions/session-file';
@@ -32,8 +33,10 @@ export const run = declare<Options>({
   action: list,
 });
 
-async function list({ agent, workspace, json }: Options, host: Host): Promise<number> {
-  const { persist, keepMs } = loadConfig(host).sessions;
+async function list({ agent: named, workspace, json }: Options, host: Host): Promise<number> {
+  const { agents, sessions } = loadConfig(host);
+  const { persist, keepMs } = sessions;
+  const agent = named && agentNameOf(named, agents);
   const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
   const records = readState(host.folders.state, 'sessions.ndjson', (file) => {
     unlessGone(() => readFileSync(file));

@@ -22,6 +22,8 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
+import { openSshAgent } from './agent-socket';
+import { setUpContainer } from './set-up';
 import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
@@ -116,17 +118,21 @@ async function runIn(
     hostUser: settings.hostUser.uid,
   });
   let beside: { close(): Promise<void> } | undefined;
+  let sshAgent: ReturnType<typeof openSshAgent> | undefined;
   try {
-    const place = { container, connection, base: commandEnvironment(container, config, host.env), own: env };
+    const base = commandEnvironment(container, config, host.env, settings);
+    const place = { container, connection, base, own: env };
     const cwd = startFolder(target.wanted, options.cwd);
-    const command = openWay(target.wanted, place, { host, guard }, options).then((way) => ({
-      argv,
-      cwd,
-      ...way,
+    sshAgent = openSshAgent(target.wanted, connection, host, options.quiet === true);
+    const way = openWay(target.wanted, place, { host, guard }, options);
+    const command = Promise.all([way, sshAgent]).then(([{ env: all, files }, agent]) => ({
+      ...{ argv, cwd, files },
+      env: [...agent.env, ...all],
     }));
     // It is waited for below.
     command.catch(() => undefined);
     beside = await options.beside?.(connection);
+    await setUpContainer(target, { ...place, command, host });
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(command, terminal);
     guard.command = remote;
@@ -146,6 +152,7 @@ async function runIn(
     if (options.tty === true) process.stdin.setRawMode(false);
     await guard.thaw();
     await beside?.close();
+    await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
     connection.end();
     await changesEnded();
   }

@@ -2,9 +2,12 @@
 import type { AddressInfo, Server } from 'node:net';
 import { constants } from 'node:os';
 import type { Host } from '../../system/host';
+import type { RunningContainer } from '../../container/provide';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { openTunnelServer } from '../../container/ssh/tunnel-server';
+import { metadataOf } from '../../devcontainer/metadata';
 import { CaiError, messageOf } from '../../errors';
+import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { tell } from '../support/terminal';
@@ -19,7 +22,10 @@ export const run = declare<TargetOptions>({
   description: `Makes ports of the workspace's container reachable on 127.0.0.1 of this machine, until Ctrl-C. Prints their
 addresses first, in the order of the ports.`,
   arguments: [
-    ['<port...>', 'PORT, or LOCAL:PORT for another port on this machine; LOCAL 0 picks a free one'],
+    [
+      '[port...]',
+      'PORT, or LOCAL:PORT for another port on this machine; LOCAL 0 picks a free one (default: "forwardPorts" of devcontainer.json)',
+    ],
   ],
   options: targetOptions,
   action: (options, host, ports) => forward(ports.map(pairOf), options, host),
@@ -32,11 +38,12 @@ function pairOf(text: string): Pair {
   throw new CaiError('USAGE', `"${text}" is not a port: write PORT or LOCAL:PORT, such as 5173 or 8080:5173`);
 }
 
-async function forward(pairs: readonly Pair[], options: TargetOptions, host: Host): Promise<number> {
+async function forward(named: readonly Pair[], options: TargetOptions, host: Host): Promise<number> {
   const target = await Target.find(options, host);
   const { container, connection } = await target.connect();
   const servers: Server[] = [];
   try {
+    const pairs = named.length > 0 ? named : portsOf(container);
     // Only when all of them are there are they told.
     for (const pair of pairs) servers.push(await listen(pair, connection));
     for (const server of servers) {
@@ -49,6 +56,15 @@ async function forward(pairs: readonly Pair[], options: TargetOptions, host: Hos
     for (const server of servers) server.close();
     connection.destroy();
   }
+}
+
+/** What the container's devcontainer.json names. */
+function portsOf({ devcontainer }: RunningContainer): readonly Pair[] {
+  const { ports, otherPorts } = metadataOf(devcontainer);
+  for (const port of otherPorts) tell(`${quoted(port)} of "forwardPorts" is no port of the container`);
+  if (ports.length > 0) return ports.map((inside) => ({ local: inside, inside }));
+  const example = 'such as "cai forward 5173"';
+  throw new CaiError('USAGE', `name a port, ${example}: no devcontainer.json names one in "forwardPorts"`);
 }
 
 async function listen({ local, inside }: Pair, connection: SshConnection): Promise<Server> {

@@ -50,8 +50,9 @@ Open the page that it prints in a browser on this machine. While the command run
 
 Exit status: that of the agent's command; otherwise as for "cai exec".`,
   action: async (options, host, args) => {
-    const [agent, ...own] = args as [string, ...string[]];
-    const known = signInCommands(agent, host);
+    const [named, ...own] = args as [string, ...string[]];
+    const { name: agent } = chosenAgent(named, loadConfig(host), host);
+    const known = signInCommands(agent);
     const login = isCommand(own) ? own : known?.login;
     if (login === undefined)
       throw new CaiError(
@@ -90,9 +91,8 @@ export async function placeOf(agent: string, options: AccountOptions, host: Host
   );
 }
 
-/** The commands of an agent's; undefined where they are not known. Fails with `USAGE` for an agent that is not known. */
-export function signInCommands(agent: string, host: Host): SignInCommands | undefined {
-  chosenAgent(agent, loadConfig(host), host);
+/** The commands of an agent's; undefined where they are not known. */
+export function signInCommands(agent: string): SignInCommands | undefined {
   return ownValue(catalog, agent)?.signIn;
 }
 

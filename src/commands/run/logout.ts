@@ -1,6 +1,7 @@
 /** `cai logout`: signs out of an agent, by its own command or by removing what it keeps of the sign-in. */
 import { posix } from 'node:path';
 import type { Host } from '../../system/host';
+import { loadConfig } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { forgetSignIns, SignIns } from '../../credentials/kept-sign-in';
 import { CaiError } from '../../errors';
@@ -9,6 +10,7 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { confirm } from '../support/terminal';
+import { chosenAgent } from '../containers/target';
 import { runInContainer } from './exec';
 import { accountArguments, accountOptions, placeOf, signInCommands, type AccountOptions } from './login';
 
@@ -30,8 +32,9 @@ stays there.`,
   action: (options, host, [agent]) => signOut(agent!, options, host),
 });
 
-async function signOut(agent: string, options: Options, host: Host): Promise<number> {
-  const commands = signInCommands(agent, host);
+async function signOut(named: string, options: Options, host: Host): Promise<number> {
+  const { name: agent } = chosenAgent(named, loadConfig(host), host);
+  const commands = signInCommands(agent);
   const files = commands?.credentials?.map((name) => posix.join(agentHome, name));
   if (commands?.logout === undefined && files === undefined)
     throw new CaiError(

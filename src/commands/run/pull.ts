@@ -32,6 +32,9 @@ branches and files stay as they are.`,
   action: pull,
 });
 
+/** So many names that are not taken are told one by one. */
+const maxRefused = 5;
+
 async function pull({ limit, ...options }: Options, host: Host): Promise<number> {
   const most = size('1MiB').read(limit);
   if (most === undefined) throw new CaiError('USAGE', `--limit must be ${size('1MiB').expected}`);
@@ -43,7 +46,10 @@ async function pull({ limit, ...options }: Options, host: Host): Promise<number>
   const { container, connection } = await target.connect();
   try {
     const { brought, refused } = await target.wanted.copy!.pull(connection, most);
-    for (const name of refused) tell(`not brought, because of its name: ${quoted(name)}`);
+    for (const name of refused.slice(0, maxRefused))
+      tell(`not brought, because of its name: ${quoted(name)}`);
+    if (refused.length > maxRefused)
+      tell(`not brought, because of their names: ${refused.length - maxRefused} more`);
     if (brought.length === 0) tell('nothing to bring: the copy has no work that is not here');
     else process.stdout.write(brought.map(toldOf).join('\n'));
     return 0;

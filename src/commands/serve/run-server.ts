@@ -4,6 +4,7 @@ import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Option } from 'commander';
 import { version } from '../../../package.json';
+import { agentNameOf } from '../../agent/catalog';
 import { loadConfig, type Config } from '../../config/config';
 import { ownTokenFile, servePort } from '../../config/serve-places';
 import type { ListenAddress } from '../../serve/listen-address';
@@ -136,7 +137,7 @@ function agentsOf({ agent }: Options, config: Config, host: Host): readonly [str
   // In test mode names are programs, which connections start from another folder.
   const isPath = (name: string): boolean => host.env.CAI_ACP_TEST_MODE === '1' && name.includes('/');
   const [first = config.agent.default, ...others] = (agent ?? config.serve.agents ?? []).map((name) =>
-    isPath(name) ? resolve(host.cwd, name) : name,
+    isPath(name) ? resolve(host.cwd, name) : agentNameOf(name, config.agents),
   );
   return [first, ...others];
 }

@@ -1,11 +1,12 @@
 /** `cai setup`: writes into an editor's settings how it starts an agent, here or on a server. */
 import { posix } from 'node:path';
-import { catalog } from '../../agent/catalog';
+import { catalog, resolveAgent } from '../../agent/catalog';
 import { loadConfig } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { readAddress } from '../../connect/address';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
+import { unlessFails } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { editorCommand } from '../support/editor-command';
 import { editors, neovimLines } from './editors';
@@ -76,8 +77,11 @@ function setup(word: string, options: Options, host: Host): number {
 
 function here({ agent, tokenFile }: Options, host: Host): Start {
   if (tokenFile !== undefined) throw new CaiError('USAGE', '--token-file needs --remote');
-  const name = agent ?? loadConfig(host).agent.default;
-  return { title: `${shown(name)} (cai)`, args: ['--acp', name] };
+  const config = loadConfig(host);
+  const name = agent ?? config.agent.default;
+  // One that nobody knows yet may be configured later.
+  const known = unlessFails(() => resolveAgent(name, [], { agents: config.agents, host }));
+  return { title: `${known?.displayName ?? name} (cai)`, args: ['--acp', name] };
 }
 
 /** Throws `CaiError('USAGE')` for an address that `cai connect` does not take. Which agents are there, the server knows. */

@@ -50,6 +50,14 @@ export function shortened(text: string, width: number): string {
   return `${characters.slice(0, width - 1).join('')}…`;
 }
 
+/** As engines show sizes: `0 B`, `1.2 MB`, `12 GB`; `?` for what is not known. */
+export function bytesText(bytes: number | null | undefined): string {
+  if (bytes === undefined || bytes === null) return '?';
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 4);
+  const number = bytes / 1_000 ** power;
+  return `${power > 0 && number < 10 ? number.toFixed(1) : Math.round(number)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
+}
+
 /** The largest unit alone: `45s`, `12m`, `3h`, `9d`. */
 export function ageOf(ageMs: number): string {
   const seconds = Math.max(Math.floor(ageMs / 1_000), 0);

@@ -27,7 +27,9 @@ async function show({ workspace, json }: Options, host: Host): Promise<number> {
     workspace === undefined
       ? await workspaceIfAny('.', host)
       : await findWorkspace(resolve(workspace), { host });
-  const { origins: originsInOrder, notices } = loadWorkspaceConfig(host, found?.root);
+  const loaded = loadWorkspaceConfig(host, found?.root);
+  const { origins: originsInOrder, devcontainer, devcontainerNotices } = loaded;
+  const notices = [...loaded.notices, ...devcontainerNotices, ...(devcontainer?.trusted?.ignored ?? [])];
   // What is of one agent, or of one mount, stands together.
   const tables = new Map<string, Origin[]>();
   for (const origin of originsInOrder()) {

@@ -50,6 +50,7 @@ export function networkInEffect(
     ...builtInRules(agent),
     ...keyRules(config.credentials, all),
     ...registryRules(config.network.npmRegistry, find(all, 'network.npm_registry')),
+    ...registryRules(config.network.pipIndex, find(all, 'network.pip_index')),
   ];
   return {
     egress,

@@ -2,11 +2,19 @@
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { forgetAgentFolder } from '../../paths/agent-folders';
-import { loadWorkspaceConfig, type RepositoryConfig } from '../../config/effective-config';
+import {
+  loadWorkspaceConfig,
+  type RepositoryConfig,
+  type WorkspaceConfig,
+} from '../../config/effective-config';
+import type { Widening } from '../../config/repository/judge';
+import type { ReadDevcontainer } from '../../config/repository/workspace-devcontainer';
+import { describeDevcontainer } from '../../devcontainer/describe';
+import { devcontainerFiles } from '../../devcontainer/find';
 import { findOuterGit } from '../../workspace/git-folder';
 import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
-import { repositoryFileOf } from '../../config/repository-config';
+import { repositoryFileOf } from '../../config/repository/repository-config';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { forget, record } from '../../workspace/records';
 import { outgrownRoot, rootLeftByLink } from '../../workspace/trust';
@@ -23,13 +31,14 @@ interface Request {
   readonly outgrown: string | undefined;
   readonly git: string | undefined;
   readonly file: RepositoryConfig | undefined;
+  readonly devcontainer: ReadDevcontainer | undefined;
 }
 
 /** Resolves with 0 if nothing is left to agree to, 1 for a no; rejects with `USAGE` where nobody can be asked. */
 export const run = declare<Options>({
   name: 'trust',
   description:
-    "Allows what a repository's .containai/config.toml, as it is now, asks for beyond your own configuration, a workspace that has grown, or the git folder of a linked worktree.",
+    "Allows what a repository's .containai/config.toml, as it is now, asks for beyond your own configuration, its devcontainer.json with all that it names, a workspace that has grown, or the git folder of a linked worktree.",
   arguments: [['[folder]', 'any folder in the workspace (default: the current one)']],
   options: [
     ['-y, --yes', 'do not ask'],
@@ -45,15 +54,17 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
   const { stdout } = process;
   const { state } = host.folders;
   const workspace = await findWorkspace(folder, { host });
-  const { repository } = loadWorkspaceConfig(host, workspace.root);
+  const loaded = loadWorkspaceConfig(host, workspace.root);
+  const { repository, devcontainer } = loaded;
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
     outgrown: outgrownRoot(state, workspace.cwd, workspace.root) ?? (await rootLeftByLink(state, workspace)),
     git: (await findOuterGit(workspace.root, host)).refused,
     file: waits ? repository : undefined,
+    devcontainer: devcontainer?.trusted === undefined ? devcontainer?.read() : undefined,
   };
   if (Object.values(request).every((each) => each === undefined)) {
-    stdout.write(`${nothingFor(workspace, repository)}\n`);
+    stdout.write(`${nothingFor(workspace, loaded)}\n`);
     return 0;
   }
   stdout.write(described(request, workspace));
@@ -65,32 +76,46 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
   }
   if (request.outgrown !== undefined) record(state, 'roots', workspace.cwd, workspace.root);
   if (request.git !== undefined) record(state, 'git-folders', workspace.root, request.git);
-  if (request.file !== undefined) record(state, 'trusted', request.file.file, request.file.digest);
-  const again = request.file === undefined ? '' : ' If the file changes, it waits for this again.';
-  stdout.write(`Recorded.${again}\n`);
+  const { file, devcontainer: its } = request;
+  if (file !== undefined) record(state, 'trusted', file.file, file.digest);
+  if (its !== undefined) record(state, 'trusted', its.content.file, its.content.digest);
+  const what = its === undefined ? 'the file' : 'one of these files';
+  const isOfFiles = file !== undefined || its !== undefined;
+  stdout.write(`Recorded.${isOfFiles ? ` If ${what} changes, it waits for this again.` : ''}\n`);
   return 0;
 }
 
-function nothingFor({ root }: Workspace, repository: RepositoryConfig | undefined): string {
+function nothingFor({ root }: Workspace, { repository, devcontainer }: WorkspaceConfig): string {
   const file = printableCharacters(repositoryFileOf(root));
+  if (devcontainer !== undefined) return `${printableCharacters(devcontainer.file)} is trusted as it is now.`;
   if (repository === undefined) return `Nothing to trust: there is no ${file}.`;
   if (repository.isTrusted) return `${file} is trusted as it is now.`;
   return `Nothing to trust: ${file} widens nothing.`;
 }
 
-function described({ outgrown, git, file }: Request, { cwd, root }: Workspace): string {
+function described({ outgrown, git, file, devcontainer }: Request, { cwd, root }: Workspace): string {
   const lines: string[] = [];
   if (outgrown !== undefined)
     lines.push(`The workspace of ${quoted(cwd)}: ${quoted(outgrown)} -> ${quoted(root)}`);
   if (git !== undefined) lines.push(`The git folder of ${quoted(root)}: ${quoted(git)}`);
   if (file !== undefined) {
-    lines.push(`${printableCharacters(file.file)} widens what the agent may do:`);
-    for (const { name, line, held, wanted } of file.widening) {
-      const before = held === undefined ? 'not set' : quoted(held);
-      lines.push(`  line ${line}: ${name}: ${before} -> ${quoted(wanted)}`);
-    }
+    lines.push(`${printableCharacters(file.file)} widens what the agent may do:`, ...linesOf(file.widening));
+  }
+  if (devcontainer !== undefined) {
+    const { content, judged, ignored } = devcontainer;
+    lines.push(...describeDevcontainer(content));
+    if (judged.widening.length > 0)
+      lines.push('It widens what the agent may do:', ...linesOf(judged.widening));
+    lines.push(...ignored.map(printableCharacters));
   }
   return `${lines.join('\n')}\n`;
+}
+
+function linesOf(widening: readonly Widening[]): string[] {
+  return widening.map(({ name, line, held, wanted }) => {
+    const before = held === undefined ? 'not set' : quoted(held);
+    return `  line ${line}: ${name}: ${before} -> ${quoted(wanted)}`;
+  });
 }
 
 /** Also for a folder that is gone. */
@@ -98,7 +123,9 @@ async function forgetAll(folder: string, host: Host): Promise<number> {
   const { stdout } = process;
   const { state } = host.folders;
   const { cwd, root } = await findWorkspace(folder, { host }).catch(() => ({ cwd: folder, root: folder }));
+  const devcontainers = devcontainerFiles(root).filter((file) => forget(state, 'trusted', file));
   const forgotten = [
+    devcontainers.length > 0 && `${devcontainers.map((file) => quoted(file)).join(', ')} is no longer used`,
     forget(state, 'trusted', repositoryFileOf(root)) &&
       `what ${quoted(repositoryFileOf(root))} widens is no longer allowed`,
     forget(state, 'roots', cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,

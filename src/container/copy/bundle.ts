@@ -36,6 +36,7 @@ export async function takeBundle(
   maxBytes: number,
 ): Promise<{ readonly brought: readonly Brought[]; readonly refused: readonly string[] }> {
   await repository.checkOwn();
+  const guarded = repository.guarded();
   const refs = await headerOf(stream);
   const wanted = new Map<string, string>();
   const refused: string[] = [];
@@ -49,15 +50,15 @@ export async function takeBundle(
     stream.destroy();
     return { brought: [], refused };
   }
-  await repository.ask(
+  await guarded.ask(
     ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${maxBytes}`],
     stream,
   );
   const ids = [...new Set(wanted.values())];
-  await checkWhole(repository, ids);
+  await checkWhole(guarded, ids);
   const brought: Brought[] = [];
   for (const [name, id] of wanted) {
-    const count = await repository.ask(['rev-list', '--count', id, '--not', '--branches']);
+    const count = await guarded.ask(['rev-list', '--count', id, '--not', '--branches']);
     brought.push({ name: `cai/${name}`, commits: Number(count) });
   }
   const updates = [...wanted].map(([name, id]) => `update refs/remotes/cai/${name} ${id}\n`);

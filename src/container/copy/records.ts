@@ -1,6 +1,6 @@
 /** A work tree with its history, as the program `copy` in the container takes it. Source: src/container/inside/copy. */
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, realpath, stat } from 'node:fs/promises';
 import { CaiError, messageOf } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { pathOf, type Differing, type State } from './difference';
@@ -12,7 +12,7 @@ type Kind = 'init' | 'bundle' | 'head' | 'end' | Differing['is'];
 export async function* recordsOf(repository: Repository, state: State, made: string): AsyncGenerator<Buffer> {
   await repository.checkOwn();
   const format = await repository.ask(['rev-parse', '--show-object-format']);
-  yield record('init', format, await repository.shallow());
+  yield record('init', format, repository.shallow());
   const branches = await repository.ask(['for-each-ref', '--count=1', 'refs/heads']);
   const wanted = [...(branches === '' ? [] : ['--branches']), ...(state.commit === '' ? [] : ['HEAD'])];
   if (wanted.length > 0) {
@@ -25,6 +25,8 @@ export async function* recordsOf(repository: Repository, state: State, made: str
   const inOrder = ['gone', 'file', 'link'] as const;
   for (const kind of inOrder)
     for (const each of state.differing) if (each.is === kind) yield* recordOf(repository.root, each);
+  // What was sent may have come from elsewhere meanwhile.
+  await repository.checkOwn();
   yield record('end', '', Buffer.from(made));
 }
 
@@ -52,10 +54,15 @@ async function* recordOfFile(root: string, { name, mode, size }: Differing & { i
 
 async function* contentOf(root: string, name: string, size: number): AsyncGenerator<Buffer> {
   if (size === 0) return;
-  const file = await open(
-    pathOf(root, name),
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  );
+  const path = pathOf(root, name);
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  // Above it, a folder may have become a link since it was looked at.
+  const [real, opened] = [await realpath(path, { encoding: 'buffer' }), await file.stat()];
+  const named = await stat(real);
+  if (!real.equals(path) || named.ino !== opened.ino || named.dev !== opened.dev) {
+    await file.close();
+    throw new Error('a folder on the way to it was exchanged');
+  }
   yield* file.createReadStream({ end: size - 1 }) as AsyncIterable<Buffer>;
 }
 

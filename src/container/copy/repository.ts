@@ -2,12 +2,13 @@
  * The repository of a workspace that is copied. Its files may be a stranger's: they name programs that git would run, and
  * places outside of the workspace whose content would be copied, too.
  */
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
-import { CaiError } from '../../errors';
+import { CaiError, messageOf } from '../../errors';
+import { readRegularFile } from '../../paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { isThere } from '../../system/real-path';
@@ -23,6 +24,7 @@ export class Repository {
     /** Where its branches and objects are. */
     private readonly folder: string,
     private readonly config: readonly string[],
+    private readonly env: Readonly<Record<string, string>> = {},
   ) {}
 
   /** Rejects with `CaiError('WORKSPACE')` for a folder that is no root of a work tree, or one that cannot be copied. */
@@ -42,6 +44,8 @@ export class Repository {
         `cannot be copied: ${outer.notice ?? 'its .git leads to a git folder that is not its own'}`,
       );
     const found = new Repository(root, host, folder, []);
+    // Git itself reads what links in its folder lead to.
+    await found.checkOwn();
     return new Repository(root, host, folder, await found.#withoutFilters());
   }
 
@@ -57,7 +61,13 @@ export class Repository {
 
   /** Starts git in it. */
   start(args: readonly string[]): WorkingGit {
-    return startGit(['-C', this.root, ...args], { host: this.host, config: this.config });
+    return startGit(['-C', this.root, ...args], { host: this.host, config: this.config, env: this.env });
+  }
+
+  /** The same, for objects that a stranger has made: git takes no more memory for one of them than that. */
+  guarded(): Repository {
+    const config = [...this.config, 'core.bigFileThreshold=16m'];
+    return new Repository(this.root, this.host, this.folder, config, { GIT_ALLOC_LIMIT: '256m' });
   }
 
   /** What git prints on that input, a character for each byte. Rejects as `WorkingGit.ended`. */
@@ -82,10 +92,19 @@ export class Repository {
     });
   }
 
-  /** Git's file about where the history was cut off, empty if it is whole. */
-  async shallow(): Promise<Buffer> {
+  /** Git's file about where the history was cut off, empty if it is whole. Throws `CaiError('WORKSPACE')` for another file. */
+  shallow(): Buffer {
     const file = posix.join(this.folder, 'shallow');
-    return (await isThere(file)) ? await readFile(file) : Buffer.alloc(0);
+    let content: Buffer | undefined;
+    try {
+      content = readRegularFile(file, maxShallowBytes, this.folder);
+    } catch (reason) {
+      throw refusal(this.root, `cannot be copied: ${messageOf(reason)}`);
+    }
+    if (content === undefined) return Buffer.alloc(0);
+    if (!/^(?:(?:[\da-f]{40}|[\da-f]{64})\n)*$/.test(content.toString('latin1')))
+      throw refusal(this.root, `cannot be copied, because ${quoted(file)} holds something else than commits`);
+    return content;
   }
 
   /** To compare a file with its content in the index, git would run these. */
@@ -111,8 +130,11 @@ function refusal(root: string, why: string): CaiError {
   return new CaiError('WORKSPACE', `${quoted(root)} ${why}`);
 }
 
+/** Git's file about where the history was cut off has a line for each commit there. */
+const maxShallowBytes = 16 * 1024 * 1024;
+
 /** What decides which commits a repository has. */
-const decisive = ['HEAD', 'packed-refs', 'refs', 'reftable', 'objects'];
+const decisive = ['HEAD', 'packed-refs', 'refs', 'reftable', 'objects', 'shallow'];
 
 /** The first of these that is a link, or has one in it, or names another repository; `undefined`: there is none. */
 async function strayIn(folder: string): Promise<string | undefined> {

@@ -2,7 +2,7 @@
 
 /** What an engine tells of a container. */
 export interface ContainerInfo {
-  /** The engine's id: 64 hex digits. */
+  /** The engine's id, of at most 300 characters; no other container ever has it. */
   readonly id: string;
   /** Its name, without a slash. */
   readonly name: string;
@@ -26,7 +26,7 @@ export interface ContainerInfo {
   readonly hostname: string;
   /** As it was asked for: `uid:gid`; empty: the image's. */
   readonly user: string;
-  /** Id of its image, `sha256:` and 64 hex digits. */
+  /** Id of its image, as `ImageInfo` has it. */
   readonly imageId: string;
   /** Id of its first process, as the engine's machine counts; 0 for none. */
   readonly pid: number;

@@ -50,6 +50,10 @@ export interface ImageInfo {
   readonly labels: Readonly<Record<string, string>>;
   /** `NAME=value`. */
   readonly env: readonly string[];
+  /** Whom it runs as, by name or number; absent: root, or the engine does not tell. */
+  readonly user?: string;
+  /** The processor that it is for, in the words of images: `amd64`; absent: not told. */
+  readonly architecture?: string;
 }
 
 /** A file in a container. */

@@ -1,8 +1,9 @@
 /**
  * What `cai` needs of whatever runs its containers. `find-engine.ts` finds the one that is meant; `docker/` is Docker's
- * API, which podman's service has as well. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
+ * API, which podman's service has as well, `kubernetes/` a cluster's. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
  */
 import type { Duplex, Readable } from 'node:stream';
+import type { EngineEndpoint } from '../../devcontainer/cli';
 import { CaiError } from '../../errors';
 import type { Login } from '../registry/registry';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
@@ -60,11 +61,14 @@ export interface ContainerPlan {
 export interface InnerEntry extends Record<'mode' | 'uid' | 'gid', number> {
   /** Absolute. */
   readonly path: string;
-  /** A file's content; for a link, what it says; for a folder nothing. */
-  readonly is: { readonly file: string } | { readonly link: string } | 'folder';
+  /**
+   * A file's content; for a link, what it says; for a folder nothing. `added`: the content is that of the image's own file of
+   * this path, and then this, so that an engine need not keep the rest.
+   */
+  readonly is: { readonly file: string; readonly added?: string } | { readonly link: string } | 'folder';
 }
 
-/** The files of a container that does not run. */
+/** The files of a container before anything of the agent runs in it. */
 export interface InnerFiles {
   /** `undefined`: there is no such file, or it is no ordinary one, or a huge one. */
   readonly read: (path: string) => Promise<InnerFile | undefined>;
@@ -99,6 +103,9 @@ export interface BuildOptions {
 
 /** The images of an engine. Methods reject as those of `Engine`. */
 export interface ImageStore {
+  /** How Docker's own programs reach the engine; absent: they cannot, or only with settings that we do not give them. */
+  readonly endpoint?: EngineEndpoint | undefined;
+
   /** `undefined`: there is no such image. */
   find(ref: string): Promise<ImageInfo | undefined>;
 
@@ -137,6 +144,26 @@ export interface QuotaUse {
   readonly isUsedUp: boolean;
 }
 
+/** An image on the disk of an engine. */
+export interface StoredImage extends Omit<ImageInfo, 'env'> {
+  /** All of its layers. */
+  readonly bytes: number;
+  /** Those of its layers that other images have, too. */
+  readonly sharedBytes: number;
+  /** Whether a container is made from it. */
+  readonly isUsed: boolean;
+}
+
+/** What takes room on the disk of an engine. */
+export interface DiskUse {
+  /** All that are ours or anybody's, but for images of which another one is made. */
+  readonly images: readonly StoredImage[];
+  /** What containers have written, but for mounts and volumes: bytes by the container's id. */
+  readonly containers: ReadonlyMap<string, number>;
+  /** Bytes by the volume's name. */
+  readonly volumes: ReadonlyMap<string, number>;
+}
+
 /** What somebody else has decided about our use of an engine that is not ours alone. Rejects as `Engine`. */
 export interface Allowances {
   /** The rights that we lack. */
@@ -169,6 +196,9 @@ export interface Engine {
   /** Whether it is on another machine, where only folders can be mounted that are the same there. */
   readonly isElsewhere?: boolean;
 
+  /** What takes room on its disk. Absent: it does not tell. */
+  diskUse?(): Promise<DiskUse>;
+
   /** What the engine is and can do; the engine is asked once. */
   about(): Promise<EngineAbout>;
 
@@ -182,7 +212,7 @@ export interface Engine {
   inspectContainer(idOrName: string): Promise<ContainerInfo | undefined>;
 
   /**
-   * Makes a container, which is not started. `fill` puts its files in, having looked into those of its image. Resolves
+   * Makes a container. An engine that cannot start one that is there starts it at once. `fill` puts its files in, having looked into those of its image. Resolves
    * with its id; with `undefined` if somebody else has a container of that name, or is making one, or has removed this one
    * meanwhile. One that cannot be filled is removed, unless the engine does not answer. Rejects with `CONTAINER_START`.
    */
@@ -192,10 +222,10 @@ export interface Engine {
     fill: (inside: InnerFiles) => Promise<void>,
   ): Promise<string | undefined>;
 
-  /** Puts files into a container and starts it; one that runs goes on. */
+  /** Puts files into a container and starts it; one that runs goes on. An engine that starts it when it is made needs none. */
   startContainer(id: string, entries: readonly InnerEntry[]): Promise<void>;
 
-  /** Works with the files of a volume, in a container that is made from such a plan for that, and is never started. */
+  /** Works with the files of a volume, in a container that is made from such a plan for that, in which nothing of an agent runs. */
   withVolume<T>(name: string, plan: ContainerPlan, work: (inside: InnerFiles) => Promise<T>): Promise<T>;
 
   /** A new stream to an sshd in a running container. Rejects with `NotYet`, with `CaiError`, and as sockets do. */

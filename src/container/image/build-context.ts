@@ -5,14 +5,18 @@ import { lstat, readFile, readdir, readlink } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { pack, type Pack } from 'tar-stream';
+import { pack, type Header, type Pack } from 'tar-stream';
 
-/** An archive of these texts, by path. */
-export function textContext(texts: Readonly<Record<string, string>>): Readable {
+/** An archive of these texts, and of copies of these files, each by its path there. What cannot be read fails the stream. */
+export function textContext(
+  texts: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+): Readable {
   const archive = pack();
   for (const [name, text] of Object.entries(texts)) archive.entry({ name, mode: 0o644 }, text);
-  archive.finalize();
-  return Readable.from(archive);
+  return filled(archive, async () => {
+    for (const [name, file] of Object.entries(files)) await addFile(archive, { name, mode: 0o644 }, file);
+  });
 }
 
 /**
@@ -21,7 +25,11 @@ export function textContext(texts: Readonly<Record<string, string>>): Readable {
  */
 export function folderContext(folder: string, dockerfile: string): Readable {
   const archive = pack();
-  fill(archive, folder, dockerfile).then(
+  return filled(archive, () => fill(archive, folder, dockerfile));
+}
+
+function filled(archive: Pack, work: () => Promise<void>): Readable {
+  work().then(
     () => archive.finalize(),
     (reason: unknown) => archive.destroy(reason instanceof Error ? reason : new Error(String(reason))),
   );
@@ -49,15 +57,21 @@ async function fill(archive: Pack, folder: string, dockerfile: string): Promise<
 async function add(archive: Pack, folder: string, name: string): Promise<void> {
   const path = join(folder, name);
   const info = await lstat(path);
-  const { size, mtime } = info;
-  const header = { name, mode: info.mode & 0o7777, mtime };
+  const header = { name, mode: info.mode & 0o7777, mtime: info.mtime };
   if (info.isDirectory()) archive.entry({ ...header, type: 'directory' });
   else if (info.isSymbolicLink())
     archive.entry({ ...header, type: 'symlink', linkname: await readlink(path) });
-  else if (info.isFile()) {
-    // A file that grows meanwhile would not fit what the archive says of it.
-    const end = size - 1;
-    if (size === 0) archive.entry(header, '');
-    else await pipeline(createReadStream(path, { end }), archive.entry({ ...header, size }));
-  }
+  else if (info.isFile()) await addFile(archive, header, path);
+}
+
+async function addFile(
+  archive: Pack,
+  header: Pick<Header, 'name' | 'mode'> & Partial<Pick<Header, 'mtime'>>,
+  path: string,
+): Promise<void> {
+  const { size } = await lstat(path);
+  // A file that grows meanwhile would not fit what the archive says of it.
+  const end = size - 1;
+  if (size === 0) archive.entry(header, '');
+  else await pipeline(createReadStream(path, { end }), archive.entry({ ...header, size }));
 }

@@ -1,14 +1,17 @@
 /** What the image of an agent is made from. */
 import { readFileSync } from 'node:fs';
 import type { Host } from '../../system/host';
-import { catalog } from '../../agent/catalog';
+import { catalog, installationFor } from '../../agent/catalog';
 import { AgentFolders } from '../../paths/agent-folders';
 import { checkFilePath } from '../../config/chosen-path';
 import { loadConfig, type Config, type HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
+import { buildSettings } from '../../devcontainer/build-settings';
+import type { Devcontainer, LocalEnv } from '../../devcontainer/devcontainer';
 import { CaiError, messageOf } from '../../errors';
+import { safeProgram } from '../../paths/safe-program';
 import { packageFile } from '../../system/package-file';
-import { shortHash, type ImageOwner } from './image-tag';
+import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
@@ -18,6 +21,20 @@ export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
   readonly packages: readonly string[];
   /** Our own state folder. */
   readonly stateFolder: string;
+  /** The development container that takes the place of our own environment; absent: none does. */
+  readonly devcontainer?: DevcontainerRequest;
+}
+
+/** What decides about the image of a development container. */
+export interface DevcontainerRequest {
+  /** As the user trusts it. */
+  readonly content: Devcontainer;
+  /** What its variables may stand for. */
+  readonly localEnv: LocalEnv;
+  /** The user whose files it is to work with. */
+  readonly hostUser: Host['user'];
+  /** The program `docker` of this machine; `undefined`: there is none, or an agent could have put it there. */
+  readonly docker: string | undefined;
 }
 
 /**
@@ -32,14 +49,18 @@ export function imageRequestOf(
 ): ImageRequest {
   const configured = ownValue(config.agents, agent);
   const known = ownValue(catalog, agent);
-  const { base, dockerfile } = loadConfig(host).image;
+  const installation = installationFor(agent, config.agents, host);
+  const own = loadConfig(host).image;
   const folders = new AgentFolders(host.folders.state, root === undefined ? [] : [root]);
   const check = (key: string, path: string | undefined) =>
     path !== undefined && checkFilePath(host, { key, path, root }, folders);
   check('network.ca_file', config.network.caFile);
   // That of a repository is read when the user is asked to trust it.
   if (config.image.dockerfileText === undefined) check('image.dockerfile', config.image.dockerfile);
-  const isUsersOwn = config.image.base === base && config.image.dockerfile === dockerfile;
+  const said = ({ base, dockerfile, apt, packages }: Config['image']) =>
+    JSON.stringify([base, dockerfile, apt, packages]);
+  const isUsersOwn = said(config.image) === said(own);
+  const devcontainer = devcontainerOf(host, config);
   return {
     agent,
     packages: configured?.packages ?? known?.packages ?? [],
@@ -47,30 +68,74 @@ export function imageRequestOf(
     network: config.network,
     stateFolder: host.folders.state,
     registry: config.image.registry,
-    ...(root !== undefined && !isUsersOwn && { repository: root }),
+    ...(root !== undefined && (!isUsersOwn || devcontainer !== undefined) && { repository: root }),
+    ...(devcontainer !== undefined && { devcontainer, madeFrom: madeFromOf(devcontainer) }),
+    ...(installation !== undefined && { installation }),
   };
 }
 
+function devcontainerOf(host: Host, { devcontainer, env }: Config): DevcontainerRequest | undefined {
+  const content = devcontainer.trusted;
+  if (content === undefined) return undefined;
+  const localEnv = env.import.flatMap((name) => {
+    const value = host.env[name];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const docker = safeProgram('docker', host);
+  return { content, localEnv: Object.fromEntries(localEnv), hostUser: host.user, docker };
+}
+
+/** Variables only count as far as it names them. */
+function madeFromOf({ content, localEnv }: DevcontainerRequest): string {
+  return shortHash([content.digest, buildSettings(content, localEnv, [])]);
+}
+
 /**
- * The texts that an image is made from: our own `dockerfile`, and the user's `addition`, which builds on the image of
- * ours; and the `hash` of both, the base image and the packages. Fails with `CaiError('IMAGE')`.
+ * What an image is made from: the `environment`, which others may have as well, the layer of the agent on top of it, and
+ * the user's `addition`, which builds on both; `hash` tells images apart, also that of their environment. Fails with
+ * `CaiError('IMAGE')`.
  */
-export function readRecipe({ packages, image }: ImageRequest) {
-  const dockerfile = readFileSync(packageFile('Dockerfile'), 'utf8');
+export function readRecipe({ packages, image, installation, devcontainer, madeFrom }: ImageRequest) {
+  const read = (name: string) => readFileSync(packageFile(name), 'utf8');
+  const dockerfile = read('Dockerfile');
+  const agentDockerfile = read('src/container/image/agent.Dockerfile');
+  const installer = installation && read('src/container/image/registry-agent.sh');
+  const listed = installation === undefined ? [] : [installation, installer];
   const { dockerfile: path } = image;
   const addition =
     image.dockerfileText ?? (path === undefined ? undefined : readSetting('image.dockerfile', path));
-  return { dockerfile, addition, hash: shortHash([dockerfile, packages, image.base, addition]) };
+  const ofDevcontainer = devcontainer && {
+    dockerfile: read('src/container/image/devcontainer.Dockerfile'),
+    setUp: read('src/container/image/set-up'),
+    tag: `containai-devcontainer:${madeFrom}`,
+  };
+  const ofEnvironment = shortHash(
+    ofDevcontainer === undefined
+      ? [dockerfile, image.base, image.apt, image.packages]
+      : [ofDevcontainer, image.base, devcontainer?.hostUser],
+  );
+  return {
+    environment: { dockerfile, hash: ofEnvironment, tag: environmentTagOf(ofEnvironment) },
+    devcontainer: ofDevcontainer,
+    agentDockerfile,
+    installer,
+    addition,
+    hash: shortHash([ofEnvironment, agentDockerfile, packages, addition, ...listed]),
+  };
 }
 
 /** Fails with `CaiError('IMAGE')` for an image that would lack its agent, or an addition that does not build on ours. */
 export function checkPossible(
-  { agent, packages, image }: ImageRequest,
+  { agent, packages, image, installation }: ImageRequest,
   { addition }: ReturnType<typeof readRecipe>,
 ): void {
-  if (packages.length === 0 && addition === undefined && Object.hasOwn(catalog, agent)) {
-    const remedy = `write a Dockerfile that adds it, and name that file as "dockerfile" in [image] of the configuration`;
-    throw new CaiError('IMAGE', `${agent} cannot be installed from npm: ${remedy}`);
+  const isThere = packages.length > 0 || installation !== undefined || addition !== undefined;
+  if (!isThere && Object.hasOwn(catalog, agent)) {
+    const remedy = `run "cai agents update", which may find it in the registry of agents; or write a Dockerfile that adds it, and name that file as "dockerfile" in [image] of the configuration`;
+    throw new CaiError(
+      'IMAGE',
+      `${agent} is not on npm, and not in the registry of agents that is here: ${remedy}`,
+    );
   }
   if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
     const remedy = 'it has to begin with the lines "ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"';

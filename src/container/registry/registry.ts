@@ -13,7 +13,7 @@ import { unlessFails } from '../../system/state-folder';
 import { authorizationFor } from './authorization';
 import { dockerLogin, type Login } from './docker-login';
 import { apiHost, digestForm, parseReference, type Reference } from './reference';
-import { Requests, type Answer } from './requests';
+import { Requests, type Answer } from '../../network/requests';
 
 export type { Login } from './docker-login';
 

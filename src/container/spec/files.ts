@@ -6,6 +6,7 @@ import { packageFile } from '../../system/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
+import { ownFiles, sshLines } from './own-settings';
 import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
@@ -53,11 +54,13 @@ export function containerFiles(
     | 'certificates'
     | 'diskBytes'
     | 'hasNetwork'
+    | 'own'
   >,
   request: FilesRequest,
 ): InnerEntry[] {
   const { user } = request;
-  const { agentSettings, certificates: extra } = settings;
+  const { agentSettings, certificates: extra, own = nothing } = settings;
+  const ssh = (settings.hasNetwork ? '' : sshConfig) + sshLines(own);
   return [
     folder(ownFolder, 0o755),
     ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
@@ -78,10 +81,11 @@ export function containerFiles(
     file('/etc/passwd', withUser(request.passwd, user), 0o644),
     file('/etc/group', withGroup(request.group, user), 0o644),
     file('/etc/gitconfig', gitConfig(request.gitIdentity, settings), 0o644),
-    ...(settings.hasNetwork ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', sshConfig, 0o644)]),
+    ...(ssh === '' ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', ssh, 0o644)]),
+    ...ownFiles(own, { home: agentHome, data: dataFolder }),
     ...(extra === undefined
       ? []
-      : [file(caFile, extra, 0o644), file(systemCaFile, `${request.systemCa.trimEnd()}\n${extra}`, 0o644)]),
+      : [file(caFile, extra, 0o644), longer(systemCaFile, request.systemCa, extra)]),
     ...(agentSettings === undefined || request.hasAgentSettings
       ? []
       : [file(agentSettings.path, agentSettings.text, 0o644)]),
@@ -138,14 +142,23 @@ function withGroup(group: string, { gid }: ContainerUser): string {
 
 function gitConfig(
   gitIdentity: FilesRequest['gitIdentity'],
-  { protection, isCopied, workingFolder }: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder'>,
+  settings: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder' | 'own'>,
 ): string {
+  const { protection, isCopied, workingFolder, own } = settings;
   const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
   // The root of a volume may belong to root, and git then asks for this.
   const safe = isCopied ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
-  return user + safe + (protection === undefined ? '' : withoutWrites);
+  const key = own?.signingKey;
+  const signing = key === undefined ? '' : `[user]\n\tsigningKey = ${gitString(`key::${key}`)}\n${signed}`;
+  return user + safe + signing + (protection === undefined ? '' : withoutWrites);
 }
+
+/** By the user's SSH agent, of which `src/ssh-agent/` signs commits and tags. */
+const signed = '[gpg]\n\tformat = ssh\n[commit]\n\tgpgSign = true\n[tag]\n\tgpgSign = true\n';
+
+/** Of the user's own settings, where none are wanted. */
+const nothing = { shown: [], links: [], knownHosts: '' };
 
 /** A new branch and a push then need no entry in the repository's configuration. */
 const withoutWrites = '[branch]\n\tautoSetupMerge = false\n[push]\n\tdefault = current\n';
@@ -162,6 +175,13 @@ const root: ContainerUser = { uid: 0, gid: 0 };
 
 function file(path: string, text: string, mode: number, { uid, gid } = root): InnerEntry {
   return { path, is: { file: text }, mode, uid, gid };
+}
+
+/** The image's own file, with lines after its last. */
+function longer(path: string, own: string, lines: string): InnerEntry {
+  if (own === '') return file(path, lines, 0o644);
+  const added = own.endsWith('\n') ? lines : `\n${lines}`;
+  return { ...file(path, '', 0o644), is: { file: own + added, added } };
 }
 
 function folder(path: string, mode: number, { uid, gid } = root): InnerEntry {

@@ -39,6 +39,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
       [label.roots]: rootsText(settings.binds),
       [label.hostKey]: hostKey,
       ...(settings.authority !== undefined && { [label.authority]: settings.authority }),
+      ...(circumstances.devcontainer !== undefined && { [label.devcontainer]: circumstances.devcontainer }),
       [label.maker]: ownIdentity(),
     },
     volumeLabels: volumeLabels(settings),

@@ -21,6 +21,7 @@ import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
+import { ownSettings } from './own-settings';
 import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
 
@@ -47,6 +48,7 @@ interface Given {
   readonly writable: readonly Bind[];
   readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
   readonly patterns: ReadonlyMap<string, string[]>;
+  readonly own: Awaited<ReturnType<typeof ownSettings>>;
 }
 
 /**
@@ -95,25 +97,28 @@ async function givenTo(request: SettingsRequest, authority: Identity | undefined
     binds,
     writable,
     patterns: await patternsOf(request, writable, outer.git),
+    own: await ownSettings(request, folders),
   };
 }
 
 function settingsWith(request: SettingsRequest, given: Given): Settings {
   const { config, workspace, agent, authorizedKey, host } = request;
-  const { outer, binds, patterns, certificates, authority } = given;
+  const { outer, binds, patterns, certificates, authority, own } = given;
   const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
-  const { hostname, settings: agentSettings } = ownValue(catalog, agent) ?? {};
+  const { hostname, settings: usual } = ownValue(catalog, agent) ?? {};
+  const agentSettings = own === undefined ? usual : own.agentSettings;
   return {
     agent,
     ...(hostname !== undefined && { hostname }),
     ...(agentSettings !== undefined && { agentSettings }),
+    ...(own !== undefined && { own: own.own }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
     isCopied: isCopied(request),
     hostUser: host.user,
     binds,
     protection: protection?.binds,
-    notices: [outer.notice ?? [], protection?.notices ?? []].flat(),
+    notices: [outer.notice ?? [], protection?.notices ?? [], own?.notices ?? []].flat(),
     data: config.agent.data,
     ...config.container,
     hasNetwork: config.network.egress === 'open',

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SettingsFile } from '../../agent/catalog';
+import type { OwnSettings } from './own-settings';
 import type { Config } from '../../config/config';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
@@ -29,6 +30,8 @@ export const label = {
   authority: 'containai.authority',
   // Fingerprint of its SSH host key, `SHA256:...`.
   hostKey: 'containai.host-key',
+  // Of one that was made from a devcontainer.json: what its image says of it, as `metadataOf` reads it.
+  devcontainer: 'containai.devcontainer',
   // Process that made it, as `ownIdentity` names it.
   maker: 'containai.maker',
   // Id of the host's user that made it.
@@ -63,6 +66,8 @@ export interface Settings extends LimitSettings {
   readonly hostname?: string;
   /** The agent's settings for the whole container, which an image of the user's may have its own of. */
   readonly agentSettings?: SettingsFile;
+  /** What of the user's own settings it gets; none: nothing is wanted. */
+  readonly own?: OwnSettings;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */
@@ -95,6 +100,8 @@ export interface Circumstances {
   readonly image: string;
   /** Whom everything in it runs as. */
   readonly user: ContainerUser;
+  /** What the image of a development container says of it; absent: it is none. */
+  readonly devcontainer?: string | undefined;
   /** The size of the engine's machine, and what the engine can hold there: it ignores a limit that it cannot. */
   readonly engine: Pick<EngineAbout, 'memoryBytes' | 'cpus' | 'can' | 'seccomp'>;
 }

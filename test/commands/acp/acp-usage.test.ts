@@ -27,7 +27,9 @@ describe('cai --acp', () => {
       expect(stdout).toBe('');
       const [first, second] = stderr.split('\n');
       expect(first).toBe(`Unsupported agent: ${name}`);
-      expect(second).toContain(`Known agents: ${Object.keys(catalog).join(', ')}, mine.`);
+      expect(second).toContain(
+        `Known agents: ${Object.keys(catalog).join(', ')}, mine, and those that "cai agents" lists.`,
+      );
     },
   );
 

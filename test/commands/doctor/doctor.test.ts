@@ -369,7 +369,7 @@ describe('user', () => {
 });
 
 describe('installedBy', () => {
-  const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x' }, network: {}, stateFolder: '/s' }; // prettier-ignore
+  const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x', apt: [], packages: [] }, network: {}, stateFolder: '/s' }; // prettier-ignore
 
   test('says how an agent gets into its image that nothing installs', () => {
     expect(installedBy(request)).toMatch(/"packages" in \[agents\.mine\].*"dockerfile" in \[image\]/);

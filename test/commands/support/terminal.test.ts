@@ -1,4 +1,16 @@
-import { ageOf, table } from '../../../src/commands/support/terminal';
+import { ageOf, bytesText, table } from '../../../src/commands/support/terminal';
+
+describe('bytesText', () => {
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1_234, '1.2 kB'],
+    [56_789_000, '57 MB'],
+    [1_500_000_000, '1.5 GB'],
+    [undefined, '?'],
+    [null, '?'],
+  ])('%d is %s', (bytes, text) => expect(bytesText(bytes)).toBe(text));
+});
 
 describe('ageOf', () => {
   test.each([

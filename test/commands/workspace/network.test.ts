@@ -8,7 +8,7 @@ import { Host } from '../../../src/system/host';
 import { record } from '../../../src/workspace/records';
 import { runCli, userWith } from '../../support/cli';
 import { newFolder } from '../../support/temp-folder';
-import { repositoryFileOf } from '../../../src/config/repository-config';
+import { repositoryFileOf } from '../../../src/config/repository/repository-config';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 
 /** A user with this configuration, in a repository with that one. */

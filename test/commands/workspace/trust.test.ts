@@ -187,3 +187,52 @@ describe('cai trust', () => {
     );
   });
 });
+
+describe('cai trust, for a development container', () => {
+  const json = '.devcontainer/devcontainer.json';
+  const settings = {
+    build: { dockerfile: 'Dockerfile' },
+    postCreateCommand: 'make',
+    privileged: true,
+    customizations: { containai: { container: { pids: 2_000 } } },
+  };
+
+  beforeEach(() => {
+    mkdirSync(join(root, '.devcontainer'));
+    writeFileSync(join(root, json), JSON.stringify(settings));
+    writeFileSync(join(root, '.devcontainer/Dockerfile'), 'FROM debian\n');
+  });
+
+  test('shows what it is, records it, and forgets it', async () => {
+    const { status, stdout } = await runCli(['trust', '--yes'], user);
+
+    expect({ status, lines: stdout.split('\n') }).toEqual({
+      status: 0,
+      lines: [
+        `${root}/${json} describes the container that agents work in:`,
+        '  built from the Dockerfile ".devcontainer/Dockerfile"',
+        '  postCreateCommand: make',
+        '  made from the files ".devcontainer/Dockerfile"',
+        'It widens what the agent may do:',
+        '  line 1: container.pids: 1024 -> 2000',
+        expect.stringMatching(/devcontainer.json": "privileged" is ignored: /),
+        'Recorded. If one of these files changes, it waits for this again.',
+        '',
+      ],
+    });
+    expect(pids()).toBe(2_000);
+    expect((await runCli(['trust'], user)).stdout).toBe(`${root}/${json} is trusted as it is now.\n`);
+    expect((await runCli(['trust', '--forget'], user)).stdout).toContain(
+      `"${root}/${json}" is no longer used`,
+    );
+    expect(pids()).toBe(1_024);
+  });
+
+  test('asks again once its Dockerfile has changed', async () => {
+    await runCli(['trust', '--yes'], user);
+    writeFileSync(join(root, '.devcontainer/Dockerfile'), 'FROM evil\n');
+
+    expect(pids()).toBe(1_024);
+    expect((await runCli(['trust', '--yes'], user)).stdout).toContain('describes the container');
+  });
+});

@@ -208,10 +208,10 @@ test('runs nothing that the repository names', async () => {
 });
 
 test('writes nothing through a link in the git folder', async () => {
+  repository = await opened();
   const outside = newFolder();
   renameSync(join(root, '.git/refs'), join(outside, 'refs'));
   symlinkSync(join(outside, 'refs'), join(root, '.git/refs'));
-  repository = await opened();
 
   await expect(take(bundleOf(agents(), ['refs/heads/main']))).rejects.toThrow('leads elsewhere');
 });

@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -293,6 +294,23 @@ describe('what comes back', () => {
 
     expect(await copy.pull()).toEqual(first);
     expect(git(copy.root, 'rev-parse', 'cai/uncommitted')).toBe(id);
+  });
+
+  test('has a file that was changed in the moment in which the index was written, with as many bytes', async () => {
+    const copy = worked();
+    await copy.provide();
+    const [file, index] = ['raced', '.git/index'].map((name) => join(copy.folder, name)) as [string, string];
+    const at = new Date('2026-01-01T00:00:00Z');
+    git(copy.folder, 'config', 'core.trustctime', 'false');
+    write(copy.folder, 'raced', 'before');
+    utimesSync(file, at, at);
+    git(copy.folder, 'add', 'raced');
+    write(copy.folder, 'raced', 'after!');
+    for (const each of [file, index]) utimesSync(each, at, at);
+
+    await copy.pull();
+
+    expect(git(copy.root, 'show', 'cai/uncommitted:raced')).toBe('after!');
   });
 
   test('is nothing where nothing was done', async () => {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { folderContext, textContext } from '../../../src/container/image/build-context';
 import { newFolder } from '../../support/temp-folder';
@@ -35,6 +35,17 @@ describe('textContext', () => {
       Dockerfile: '644 FROM x',
       'network/ca.pem': '644 140000 bytes',
     });
+  });
+
+  test('holds copies of files, and fails for one that is not there', async () => {
+    write('large', 'z'.repeat(300_000));
+    const files = { 'inner/archive': join(folder, 'large') };
+
+    expect(await entriesOf(textContext({ a: 'b' }, files))).toEqual({
+      a: '644 b',
+      'inner/archive': '644 300000 bytes',
+    });
+    await expect(buffer(textContext({}, { a: join(folder, 'none') }))).rejects.toThrow('ENOENT');
   });
 });
 

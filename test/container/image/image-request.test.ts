@@ -2,9 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
-import { imageRequestOf } from '../../../src/container/image/image-request';
+import { imageRequestOf, readRecipe } from '../../../src/container/image/image-request';
+import { imageTagOf } from '../../../src/container/image/image-tag';
+import { readDevcontainer } from '../../../src/devcontainer/devcontainer';
 import { forgetAgentFolder, rememberAgentFolders } from '../../../src/paths/agent-folders';
 import { loadConfig, type Config } from '../../../src/config/config';
+import { newRoot } from '../../devcontainer/files';
 import { newFolder } from '../../support/temp-folder';
 
 let home: string;
@@ -25,7 +28,7 @@ describe('imageRequestOf', () => {
     expect(imageRequestOf(host, loadConfig(host), undefined, 'gemini')).toEqual({
       agent: 'gemini',
       packages: catalog.gemini!.packages,
-      image: { autoBuild: true, base: 'node:22-bookworm-slim' },
+      image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: [], packages: [] },
       network: { egress: 'ask', allow: [], deny: [] },
       stateFolder: join(home, '.local/state/containai'),
     });
@@ -45,11 +48,36 @@ describe('imageRequestOf', () => {
     configure('[image]\nbase = "mine:1"\n');
     const own = loadConfig(host);
     const trusted: Config = { ...own, image: { ...own.image, base: 'theirs:1' } };
+    const added: Config = { ...own, image: { ...own.image, apt: ['golang'] } };
     const narrowed: Config = { ...own, image: { ...own.image, autoBuild: false } };
 
     expect(imageRequestOf(host, trusted, '/w', 'claude').repository).toBe('/w');
+    expect(imageRequestOf(host, added, '/w', 'claude').repository).toBe('/w');
     expect(imageRequestOf(host, narrowed, '/w', 'claude')).not.toHaveProperty('repository');
     expect(imageRequestOf(host, own, '/w', 'claude')).not.toHaveProperty('repository');
+  });
+
+  test('gives what a development container says an image of its own, and another with each change', () => {
+    configure('[env]\nimport = ["KEY"]\n');
+    const build = { dockerfile: 'Dockerfile', args: { A: '${localEnv:KEY}' } };
+    const file = '.devcontainer/devcontainer.json';
+    const root = newRoot({ [file]: { build }, '.devcontainer/Dockerfile': 'FROM debian\n' });
+    const requestWith = (env: Record<string, string>) => {
+      const config = loadConfig(host);
+      const trusted = readDevcontainer(root, join(root, file), env);
+      const withIt: Config = { ...config, devcontainer: { ...config.devcontainer, trusted } };
+      return imageRequestOf(new Host({ HOME: home, ...env }), withIt, root, 'claude');
+    };
+    const requests = [requestWith({}), requestWith({ KEY: 'k' }), requestWith({ OTHER: 'x' })];
+    writeFileSync(join(root, '.devcontainer/Dockerfile'), 'FROM debian:13\n');
+    requests.push(requestWith({}));
+
+    const names = requests.map((each) => imageTagOf(each));
+
+    expect(requests[0]).toMatchObject({ repository: root, devcontainer: { hostUser: host.user } });
+    expect(names[2]).toBe(names[0]);
+    expect(new Set(names).size).toBe(3);
+    expect(new Set(requests.map((each) => readRecipe(each).environment.tag)).size).toBe(3);
   });
 
   test.each([

@@ -1,4 +1,8 @@
-import { imageTagOf, shortId } from '../../../src/container/image/image-tag';
+import { loadConfig } from '../../../src/config/config';
+import { imageRequestOf } from '../../../src/container/image/image-request';
+import { imageTagOf, shortId, usualImage } from '../../../src/container/image/image-tag';
+import { Host } from '../../../src/system/host';
+import { newFolder } from '../../support/temp-folder';
 
 describe('imageTagOf', () => {
   test.each([
@@ -15,6 +19,16 @@ describe('imageTagOf', () => {
     },
   );
 
+  test('is another one for another version of an agent of the registry', () => {
+    const tags = ['1.0.0', '1.0.1'].map((version) => {
+      const from = { kind: 'npm', spec: `x@${version}`, name: 'x' } as const;
+      return imageTagOf({ agent: 'x', installation: { program: 'x', what: '', env: {}, from } });
+    });
+
+    expect(new Set(tags).size).toBe(2);
+    for (const tag of tags) expect(tag).toMatch(/^containai:x-[0-9a-f]{12}$/);
+  });
+
   test('has the registry before it', () => {
     expect(imageTagOf({ agent: 'claude', registry: 'ghcr.io/team' })).toBe('ghcr.io/team/containai:claude');
   });
@@ -30,4 +44,13 @@ describe('imageTagOf', () => {
 
 test.each([`sha256:${'ab'.repeat(32)}`, `ghcr.io/x@sha256:${'ab'.repeat(32)}`])('%s is shown short', (id) => {
   expect(shortId(id)).toBe('abababababab');
+});
+
+test.each(['claude', 'auggie'])('the usual image of %s is the one that is made of it', (agent) => {
+  const host = new Host({ HOME: newFolder() });
+  const config = loadConfig(host);
+
+  expect(imageTagOf(usualImage(agent, config, host))).toBe(
+    imageTagOf(imageRequestOf(host, config, undefined, agent)),
+  );
 });

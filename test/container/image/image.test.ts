@@ -22,6 +22,7 @@ import { newFolder } from '../../support/temp-folder';
 import { expectedError } from '../../expected-error';
 
 const base = 'node:22-bookworm-slim';
+const ownImage = { autoBuild: true, base, apt: [], packages: [] };
 let folder: string;
 let engine: FakeEngine;
 let progress: Said;
@@ -105,7 +106,7 @@ function request(changes: Partial<ImageRequest> = {}): ImageRequest {
   return {
     agent: 'claude',
     packages: catalog.claude!.packages,
-    image: { autoBuild: true, base },
+    image: ownImage,
     network: {},
     stateFolder: join(folder, 'state'),
     ...changes,
@@ -123,23 +124,23 @@ const provide = (changes?: Partial<ImageRequest>) =>
 const build = (changes?: Partial<ImageRequest>, upgrade = false) =>
   buildImage(engine, request(changes), { noCache: false, upgrade }, progress);
 
-describe('the Dockerfile', () => {
-  const dockerfile = readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8');
+const top = join(__dirname, '../../..');
+const dockerfile = readFileSync(join(top, 'Dockerfile'), 'utf8');
+const agentDockerfile = readFileSync(join(top, 'src/container/image/agent.Dockerfile'), 'utf8');
+/** The environment is built first. */
+const environmentTag = /^containai-environment:[0-9a-f]{12}$/;
 
-  test('installs the packages of the catalog for Claude and Gemini', () => {
-    const packages = [...catalog.claude!.packages, ...catalog.gemini!.packages].join(' ');
-
-    expect(/^ARG PACKAGES="(.*)"$/m.exec(dockerfile)?.[1]).toBe(packages);
-  });
-
-  test('begins with the base image that the configuration has', () => {
+describe('the Dockerfiles', () => {
+  test('begin with the base image that the configuration has', () => {
     const { image } = loadConfig(new Host({ HOME: folder }));
 
     expect(/^ARG BASE_IMAGE=(.*)$/m.exec(dockerfile)?.[1]).toBe(image.base);
   });
 
-  test('needs no syntax that only newer builders know', () => {
-    expect(dockerfile).not.toMatch(/^# *syntax=|--mount|--link|--chmod|<<|--parents|--exclude/m);
+  test('need no syntax that only newer builders know', () => {
+    expect(dockerfile + agentDockerfile).not.toMatch(
+      /^# *syntax=|--mount|--link|--chmod|<<|--parents|--exclude/m,
+    );
   });
 });
 
@@ -159,8 +160,11 @@ describe('provideImage', () => {
 
     expect(await findImage(engine, request())).toMatchObject({ id: built.id });
     expect(await provide()).toMatchObject({ id: built.id });
-    expect(engine.builds).toHaveLength(1);
-    expect(progress.begun).toEqual(['building containai:claude']);
+    expect(engine.builds).toHaveLength(2);
+    expect(progress.begun).toEqual([
+      expect.stringMatching(/^building containai-environment:/),
+      'building containai:claude',
+    ]);
     expect(progress.said).toEqual([]);
     expect(progress.hasEnded).toBe(true);
   });
@@ -169,7 +173,7 @@ describe('provideImage', () => {
     const images = await Promise.all([provide(), provide(), provide()]);
 
     expect(new Set(images.map(({ id }) => id)).size).toBe(1);
-    expect(engine.builds).toHaveLength(1);
+    expect(engine.builds).toHaveLength(2);
   });
 
   test('uses one that was built from something else, and says what to do', async () => {
@@ -177,14 +181,14 @@ describe('provideImage', () => {
 
     const found = await provide({ packages: ['@agentclientprotocol/claude-agent-acp@0.99.0'] });
 
-    expect(found.id).toBe('sha256:built1');
+    expect(found.id).toBe('sha256:built2');
     expect(progress.said).toEqual([
       'the image containai:claude was built by another version or configuration: cai build claude',
     ]);
   });
 
   test('fails where nothing may be built, and names the command that does', async () => {
-    await expect(provide({ image: { autoBuild: false, base } })).rejects.toMatchObject(
+    await expect(provide({ image: { ...ownImage, autoBuild: false } })).rejects.toMatchObject(
       expectedError('IMAGE', /containai:claude.*cai build claude$/),
     );
     expect(engine.builds).toEqual([]);
@@ -214,7 +218,7 @@ describe('an image for a registry', () => {
 
     expect(await push(true)).toBe(`${name}@sha256:1`);
 
-    expect(engine.builds.map(({ tag }) => tag)).toEqual([name]);
+    expect(engine.builds.map(({ tag }) => tag)).toEqual([expect.stringMatching(environmentTag), name]);
     expect(engine.pushes).toEqual([[name, login]]);
     expect(progress.begun.at(-1)).toBe(`pushing ${name}`);
   });
@@ -270,7 +274,7 @@ describe('imageNotice', () => {
   });
 
   test('fails for a Dockerfile that is gone', () => {
-    const gone = { autoBuild: true, base, dockerfile: join(folder, 'gone') };
+    const gone = { ...ownImage, dockerfile: join(folder, 'gone') };
 
     expect(() => noticeOf({ 'containai.recipe': 'x' }, { image: gone })).toThrow(
       /^"image.dockerfile" names .*gone, which cannot be read: .*: put it there, or .*"cai config"/,
@@ -279,28 +283,64 @@ describe('imageNotice', () => {
 });
 
 describe('buildImage', () => {
-  test('builds our Dockerfile with the packages of the agent', async () => {
-    await build();
+  test('builds the environment, and the layer of the agent on top of it', async () => {
+    await build({ image: { ...ownImage, apt: ['golang'], packages: ['left-pad@1.3.0'] } });
 
-    expect(engine.builds).toHaveLength(1);
-    expect(engine.builds[0]).toMatchObject({
-      tag: 'containai:claude',
+    const [environment, layer] = engine.builds;
+    expect(engine.builds).toHaveLength(2);
+    expect(environment).toMatchObject({
+      tag: expect.stringMatching(environmentTag) as string,
       dockerfile: 'Dockerfile',
       isFresh: false,
-      labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
-      files: { Dockerfile: readFileSync(join(__dirname, '../../../Dockerfile'), 'utf8') },
+      files: { Dockerfile: dockerfile },
     });
-    expect(engine.builds[0]?.args).toEqual({
+    expect(environment?.args).toEqual({
       BASE_IMAGE: base,
-      PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
+      APT: 'golang',
+      NPM: 'left-pad@1.3.0',
       BASE_PATH: '/opt/bin:/bin',
     });
+    expect(layer).toMatchObject({
+      tag: 'containai:claude',
+      dockerfile: 'agent.Dockerfile',
+      isFresh: false,
+      labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
+      files: { 'agent.Dockerfile': agentDockerfile },
+    });
+    expect(layer?.args).toEqual({
+      ENVIRONMENT: environment?.tag,
+      PACKAGES: '@agentclientprotocol/claude-agent-acp@0.100.0',
+    });
+  });
+
+  test('builds one environment for all agents that want the same, and another where something is added', async () => {
+    await build();
+    await build({ agent: 'gemini', packages: catalog.gemini!.packages });
+    await build({ agent: 'mine', packages: [], image: { ...ownImage, apt: ['golang'] } });
+
+    const [first, , gemini, second, mine] = engine.builds;
+    expect(engine.builds).toHaveLength(5);
+    expect(gemini).toMatchObject({ tag: 'containai:gemini', args: { ENVIRONMENT: first!.tag } });
+    expect(mine).toMatchObject({ tag: 'containai:mine', args: { ENVIRONMENT: second!.tag } });
+    expect(second!.tag).not.toBe(first!.tag);
+  });
+
+  test('builds the environment once for two agents at the same time', async () => {
+    await Promise.all([build(), build({ agent: 'gemini', packages: catalog.gemini!.packages })]);
+
+    expect(engine.builds.map(({ dockerfile: name }) => name).sort()).toEqual([
+      'Dockerfile',
+      'agent.Dockerfile',
+      'agent.Dockerfile',
+    ]);
   });
 
   test('labels nothing as a container of ours, because containers inherit labels', async () => {
     await build();
 
-    expect(Object.keys(engine.builds[0]!.labels).sort()).toEqual(['containai.packages', 'containai.recipe']);
+    const [environment, layer] = engine.builds.map(({ labels }) => Object.keys(labels).sort());
+    expect(environment).toEqual(['containai.recipe']);
+    expect(layer).toEqual(['containai.environment', 'containai.packages', 'containai.recipe']);
   });
 
   test('passes certificates and the registry as files, and proxies as what builders keep to themselves', async () => {
@@ -308,12 +348,18 @@ describe('buildImage', () => {
       network: {
         caFile: file('ca.pem', 'CERTIFICATE'),
         npmRegistry: 'https://npm.example/',
+        pipIndex: 'https://pip.example/simple',
         httpProxy: 'http://proxy.example',
         noProxy: 'a,b',
       },
     });
 
-    const [made] = engine.builds;
+    const [environment, layer] = engine.builds;
+    expect(environment!.files).toMatchObject({
+      'network/pip.conf': '[global]\nindex-url = https://pip.example/simple\n',
+    });
+    expect(layer!.files).toMatchObject({ 'network/npmrc': 'registry=https://npm.example/\n' });
+    const made = environment;
     expect(made).toMatchObject({
       files: { 'network/ca.pem': 'CERTIFICATE', 'network/npmrc': 'registry=https://npm.example/\n' },
       args: {
@@ -331,6 +377,7 @@ describe('buildImage', () => {
     [{ httpProxy: 'http://user:word@127.0.0.1:3128' }, true],
     [{ httpsProxy: 'http://localhost:3128/' }, true],
     [{ npmRegistry: 'http://[::1]:4873/' }, true],
+    [{ pipIndex: 'http://127.0.0.1:3141/simple' }, true],
     [{ npmRegistry: 'https://localhost.example/', httpProxy: 'http://10.127.0.1' }, false],
     [{}, false],
   ])("shares this machine's network only if something is on its loopback: %j", async (network, isShared) => {
@@ -372,11 +419,12 @@ describe('buildImage', () => {
     await build({ packages }, true);
 
     expect(engine.pulls).toEqual([base]);
-    expect(engine.builds[0]).toMatchObject({
+    expect(engine.builds[0]?.isFresh).toBe(true);
+    expect(engine.builds[1]).toMatchObject({
       isFresh: true,
       args: { PACKAGES: '@agentclientprotocol/claude-agent-acp@latest @my/agent@1.0.0' },
     });
-    expect(await provide({ packages })).toMatchObject({ id: 'sha256:built1' });
+    expect(await provide({ packages })).toMatchObject({ id: 'sha256:built2' });
     expect(progress.said).toEqual([]);
   });
 
@@ -385,19 +433,24 @@ describe('buildImage', () => {
 
     await build({}, true);
 
-    expect(engine.builds).toHaveLength(1);
-    expect(progress.said).toEqual([expect.stringMatching(/^no newer node:22-bookworm-slim.*no such host$/)]);
+    expect(engine.builds).toHaveLength(2);
+    expect(progress.said).toEqual([
+      expect.stringMatching(/^node:22-bookworm-slim could not be updated.*no such host$/),
+    ]);
   });
 
   test('removes the image whose name the new one takes, unless that has another name', async () => {
     await build();
     await build();
-    expect(engine.removed).toEqual(['sha256:built1']);
+    expect(engine.removed).toEqual(['sha256:built2']);
 
     engine.images.set('mine:keep', engine.images.get('containai:claude')!);
     await build();
 
-    expect(engine.removed).toEqual(['sha256:built1']);
+    expect(engine.removed).toEqual(['sha256:built2']);
+    await build({}, true);
+
+    expect(engine.removed).toEqual(['sha256:built2', 'sha256:built1', 'sha256:built4']);
   });
 
   test('says of an agent that npm does not have how it gets into an image', async () => {
@@ -409,7 +462,7 @@ describe('buildImage', () => {
   test('builds an image without packages for an agent that is none of the known ones', async () => {
     await build({ agent: 'mine', packages: [] });
 
-    expect(engine.builds[0]).toMatchObject({ tag: 'containai:mine', args: { PACKAGES: '' } });
+    expect(engine.builds[1]).toMatchObject({ tag: 'containai:mine', args: { PACKAGES: '' } });
   });
 
   test.each([
@@ -425,6 +478,14 @@ describe('buildImage', () => {
       expectedError('IMAGE', /^cannot build it\n.*\n.*"ca_file" in \[network\]/),
     );
     await expect(failed).rejects.toThrow(advice);
+  });
+
+  test('says what to do where there is no PyPI, unless an index is named', async () => {
+    const line = 'ERROR: No matching distribution found for uv==0.12.9';
+    engine.build = () => Promise.reject(new CaiError('IMAGE', `cannot build it\n${line}`));
+
+    await expect(build()).rejects.toThrow(/"pip_index" in \[network\]/);
+    await expect(build({ network: { pipIndex: 'https://pip.example/' } })).rejects.not.toThrow(/pip_index/);
   });
 
   test('says nothing of certificates where they are not what is wrong', async () => {
@@ -443,15 +504,18 @@ describe('buildImage', () => {
 
 describe("buildImage, with the user's own Dockerfile", () => {
   const usual = 'ARG CAI_IMAGE\nFROM ${CAI_IMAGE}\nCOPY tool /usr/local/bin/\n';
-  const withOwn = () => ({ autoBuild: true, base, dockerfile: file('own/Dockerfile.agent', usual) });
+  const withOwn = () => ({ ...ownImage, dockerfile: file('own/Dockerfile.agent', usual) });
 
   test('builds it on ours, with its folder to read', async () => {
     file('own/tool', '#!');
     const made = await build({ image: withOwn(), network: { httpProxy: 'http://proxy.example' } });
 
-    expect(made.id).toBe('sha256:built2');
-    expect(engine.builds.map(({ tag }) => tag)).toEqual(['containai:claude-base', 'containai:claude']);
-    expect(engine.builds[1]).toMatchObject({
+    expect(made.id).toBe('sha256:built3');
+    expect(engine.builds.slice(1).map(({ tag }) => tag)).toEqual([
+      'containai:claude-base',
+      'containai:claude',
+    ]);
+    expect(engine.builds[2]).toMatchObject({
       dockerfile: 'Dockerfile.agent',
       files: { 'Dockerfile.agent': usual, tool: '#!' },
       args: { CAI_IMAGE: 'containai:claude-base', HTTP_PROXY: 'http://proxy.example' },
@@ -463,13 +527,13 @@ describe("buildImage, with the user's own Dockerfile", () => {
 
     await build({ image: { ...withOwn(), dockerfileText: `${usual}# trusted\n` } });
 
-    expect(engine.builds[1]!.files).toEqual({ 'Dockerfile.agent': `${usual}# trusted\n` });
+    expect(engine.builds[2]!.files).toEqual({ 'Dockerfile.agent': `${usual}# trusted\n` });
   });
 
   test('makes an agent possible that npm does not have', async () => {
     await build({ agent: 'cursor', packages: [], image: withOwn() });
 
-    expect(engine.builds).toHaveLength(2);
+    expect(engine.builds).toHaveLength(3);
   });
 
   test('tells when it has changed', async () => {
@@ -478,7 +542,7 @@ describe("buildImage, with the user's own Dockerfile", () => {
     expect(progress.said).toEqual([]);
 
     const changed = file('own/Dockerfile.agent', `${usual}RUN more\n`);
-    await provide({ image: { autoBuild: true, base, dockerfile: changed } });
+    await provide({ image: { ...ownImage, dockerfile: changed } });
 
     expect(progress.said).toHaveLength(1);
   });
@@ -486,7 +550,7 @@ describe("buildImage, with the user's own Dockerfile", () => {
   test('refuses one that does not begin with our image', async () => {
     const dockerfile = file('own/Dockerfile', 'FROM debian\n');
 
-    await expect(build({ image: { autoBuild: true, base, dockerfile } })).rejects.toMatchObject(
+    await expect(build({ image: { ...ownImage, dockerfile } })).rejects.toMatchObject(
       expectedError('IMAGE', '"ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"'),
     );
     expect(engine.builds).toEqual([]);
@@ -495,7 +559,7 @@ describe("buildImage, with the user's own Dockerfile", () => {
   test('names the workspace in the advice where its configuration asks for it', async () => {
     const repository = '/w/my project';
     await build({ image: withOwn(), repository });
-    await provide({ image: { autoBuild: true, base }, repository });
+    await provide({ image: ownImage, repository });
 
     expect(progress.said[0]).toMatch(/cai build claude --workspace "\/w\/my project"$/);
   });

@@ -1,14 +1,11 @@
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import { createServer as secureServer } from 'node:https';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostNetwork } from '../../../src/config/config';
 import { Registry } from '../../../src/container/registry/registry';
 import { Host } from '../../../src/system/host';
 import { expectedError } from '../../expected-error';
 import { certificate } from '../../support/certificate';
+import { elsewhere } from '../../support/elsewhere';
 import { newFolder } from '../../support/temp-folder';
 import { basicOfMe, digestOf, identityToken, me, PlayedRegistry, serving } from './played-registry';
 
@@ -228,40 +225,9 @@ describe('a registry that cannot be used', () => {
 
 describe('a registry elsewhere', () => {
   const made = certificate('registry.invalid');
-  const open: { close(): unknown; closeAllConnections(): void }[] = [];
-  afterEach(() => {
-    for (const server of open.splice(0)) {
-      server.close();
-      server.closeAllConnections();
-    }
-  });
-
-  /** The network in which a proxy leads to one, whatever it is asked for. */
-  async function network(
-    status = 200,
-    answer: RequestListener = (_from, to) => to.writeHead(404).end(),
-  ): Promise<{ network: HostNetwork; asked: string[] }> {
-    const asked: string[] = [];
-    const server = secureServer({ cert: made.cert, key: readFileSync(made.keyFile) }, answer);
-    server.listen(0, '127.0.0.1');
-    const proxy = createServer().on('connect', (from, socket: Socket) => {
-      asked.push(`${from.url} ${from.headers['proxy-authorization']}`);
-      socket.write(`HTTP/1.1 ${status} It\r\n\r\n`);
-      if (status !== 200) socket.end();
-      const onward = connect((server.address() as AddressInfo).port, '127.0.0.1');
-      socket.pipe(onward).pipe(socket);
-      for (const end of [socket, onward])
-        end.on('error', () => onward.destroy()).on('close', () => onward.destroy());
-    });
-    proxy.listen(0, '127.0.0.1');
-    for (const each of [server, proxy]) if (!each.listening) await once(each, 'listening');
-    open.push(server, proxy);
-    const httpsProxy = `http://u:p@127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    return { network: { httpsProxy }, asked };
-  }
 
   test('is asked over TLS, through the proxy of this machine, with the certificates of the configuration', async () => {
-    const { network: own, asked } = await network();
+    const { network: own, asked } = await elsewhere(made);
     const caFile = join(home, 'ca.pem');
     writeFileSync(caFile, made.cert);
 
@@ -278,7 +244,7 @@ describe('a registry elsewhere', () => {
       isAsked = true;
       to.end();
     });
-    const { network: own } = await network(200, (_from, to) =>
+    const { network: own } = await elsewhere(made, (_from, to) =>
       to.writeHead(status, headers(`http://${place}/`)).end(),
     );
     const caFile = join(home, 'ca.pem');
@@ -291,7 +257,7 @@ describe('a registry elsewhere', () => {
   });
 
   test('is not trusted with another certificate', async () => {
-    const { network: own } = await network();
+    const { network: own } = await elsewhere(made);
 
     expect(await failure(registryOf({}, own).find('registry.invalid/x:1'))).toMatchObject(
       expectedError('IMAGE', /self-signed certificate.*"ca_file" in \[network\]/),
@@ -299,7 +265,7 @@ describe('a registry elsewhere', () => {
   });
 
   test('cannot be reached where the proxy refuses', async () => {
-    const { network: own } = await network(407);
+    const { network: own } = await elsewhere(made, undefined, 407);
 
     expect(await failure(registryOf({}, own).find('registry.invalid/x:1'))).toMatchObject(
       expectedError('IMAGE', /proxy of this machine answers with status 407 for registry\.invalid:443/),

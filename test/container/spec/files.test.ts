@@ -60,6 +60,25 @@ describe('containerFiles', () => {
     expect(withNetwork.has(file)).toBe(false);
   });
 
+  it('has git sign with a key of the user, and ssh know servers, where that is wanted', () => {
+    const own = {
+      shown: [],
+      links: [],
+      knownHosts: 'git.example ssh-ed25519 AAAA\n',
+      signingKey: 'ssh-ed25519 KEY',
+    };
+    const signing = entries(containerFiles({ ...settings, hasNetwork: true, own }, request));
+
+    expect(signing.get('/etc/gitconfig')?.content).toContain(
+      'signingKey = "key::ssh-ed25519 KEY"\n[gpg]\n\tformat = ssh',
+    );
+    expect(signing.get('/etc/gitconfig')?.content).toContain('[commit]\n\tgpgSign = true\n');
+    expect(signing.get('/etc/ssh/ssh_config.d/cai.conf')?.content).toBe(
+      'Host *\n  GlobalKnownHostsFile /run/cai/known_hosts /etc/ssh/ssh_known_hosts\n',
+    );
+    expect(found.get('/etc/gitconfig')?.content).not.toContain('gpg');
+  });
+
   it('tells the supervisor by sshd how much a file may hold', () => {
     const { content } = found.get('/run/cai/sshd_config')!;
     const limited = entries(containerFiles({ ...settings, diskBytes: 4096 }, request));
@@ -126,6 +145,14 @@ describe('containerFiles', () => {
 
     expect(files.get('/run/cai/ca.pem')?.content).toBe('EXTRA\n');
     expect(files.get('/etc/ssl/certs/ca-certificates.crt')?.content).toBe('SYSTEM\nEXTRA\n');
+    const unended = containerFiles(
+      { ...settings, certificates: 'EXTRA\n' },
+      { ...request, systemCa: 'SYSTEM' },
+    );
+    expect(unended.find(({ path }) => path === '/etc/ssl/certs/ca-certificates.crt')?.is).toEqual({
+      file: 'SYSTEM\nEXTRA\n',
+      added: '\nEXTRA\n',
+    });
     expect(found.has('/etc/ssl/certs/ca-certificates.crt')).toBe(false);
   });
 

@@ -89,15 +89,25 @@ export function aboutOf(
 
 /** From the answer of ImageInspect. */
 export function imageInfoOf(answer: unknown): ImageInfo {
-  const { Id, RepoTags, Config } = answer as {
+  const { Id, RepoTags, Config, Architecture } = answer as {
     readonly Id: string;
+    readonly Architecture?: string;
     readonly RepoTags?: readonly string[] | null;
     readonly Config?: {
       readonly Labels?: Readonly<Record<string, string>> | null;
       readonly Env?: readonly string[] | null;
+      readonly User?: string | null;
     } | null;
   };
-  return { id: Id, tags: RepoTags ?? [], labels: Config?.Labels ?? {}, env: Config?.Env ?? [] };
+  const [user] = Config?.User?.split(':') ?? [];
+  return {
+    id: Id,
+    tags: RepoTags ?? [],
+    labels: Config?.Labels ?? {},
+    env: Config?.Env ?? [],
+    ...(user && { user }),
+    ...(Architecture !== undefined && { architecture: Architecture }),
+  };
 }
 
 /** Labels in a list; there may be none. */

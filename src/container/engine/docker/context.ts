@@ -6,6 +6,7 @@ import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
+import type { EngineEndpoint } from '../../../devcontainer/cli';
 import type { Host } from '../../../system/host';
 import { CaiError, messageOf } from '../../../errors';
 import { isInside } from '../../../paths/path-map';
@@ -154,6 +155,17 @@ function addressOf(named: Named, tls?: Certificates & { readonly isVerified: boo
   const agent = isVerified ? {} : { agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) };
   const options = { protocol: 'https', host, port: Number(port ?? 2376), ...certificates, ...agent } as const;
   return { ...place, options };
+}
+
+/** How Docker's own programs reach an engine without anything of the user's; `undefined`: not over ssh, nor unverified. */
+export function endpointOf({ endpoint, ssh, options }: EngineAddress): EngineEndpoint | undefined {
+  if (ssh !== undefined || options.agent !== undefined) return undefined;
+  const { ca, cert, key, protocol } = options;
+  const certificates = { 'ca.pem': ca, 'cert.pem': cert, 'key.pem': key };
+  const given = Object.entries(certificates).flatMap(([name, pem]) =>
+    Buffer.isBuffer(pem) ? [[name, pem] as const] : [],
+  );
+  return { url: endpoint, ...(protocol === 'https' && { certificates: Object.fromEntries(given) }) };
 }
 
 /** An empty setting is none. */

@@ -7,20 +7,12 @@ import type { Host } from '../../../system/host';
 import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
-import type {
-  ContainerPlan,
-  Engine,
-  ImageStore,
-  InnerEntry,
-  InnerFiles,
-  Labels,
-  ListedContainer,
-  ListedVolume,
-} from '../engine';
+import type { ContainerPlan, DiskUse, Engine, ImageStore, InnerEntry, InnerFiles, Labels, ListedContainer, ListedVolume } from '../engine'; // prettier-ignore
 import { aboutOf, fileIn, hasAll, labelsIn, processColumns, processesOf, textOfFrames, type Greeting } from './answers'; // prettier-ignore
 import { engineClient, greet } from './client';
-import { keepFromEngine, type EngineAddress } from './context';
+import { endpointOf, keepFromEngine, type EngineAddress } from './context';
 import { createBody } from './create-body';
+import { diskUseOf } from './disk-use';
 import { DockerImages } from './docker-images';
 import { checkShared, explainMissing } from './elsewhere/shares';
 import { engineError, isNameTaken, isNotRunning, isRemovalUnderWay, unless } from './engine-error';
@@ -48,7 +40,7 @@ export class DockerEngine implements Engine {
     private readonly shares: readonly string[],
   ) {
     this.isElsewhere = address.isElsewhere === true;
-    this.images = new DockerImages(docker, (...request) => this.#ask(...request));
+    this.images = new DockerImages(docker, (...request) => this.#ask(...request), endpointOf(address));
   }
 
   /**
@@ -237,6 +229,11 @@ export class DockerEngine implements Engine {
     await this.#ask(`remove the volume ${name}`, () =>
       this.docker.getVolume(name).remove().catch(unless(404)),
     );
+  }
+
+  /** As of `Engine`. */
+  async diskUse(): Promise<DiskUse> {
+    return await this.#ask('tell what takes room', () => diskUseOf(this.docker));
   }
 
   /** `folder`: what is put in is all in there. */

@@ -1,6 +1,7 @@
 /** The images of Docker or podman. */
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
+import type { EngineEndpoint } from '../../../devcontainer/cli';
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import type { Login } from '../../registry/registry';
 import type { BuildEvent, BuildOptions, ImageStore } from '../engine';
@@ -18,6 +19,8 @@ export class DockerImages implements ImageStore {
   constructor(
     private readonly docker: Docker,
     private readonly ask: Ask,
+    /** As of `ImageStore`. */
+    readonly endpoint?: EngineEndpoint,
   ) {}
 
   /** As of `ImageStore`. */

@@ -40,8 +40,8 @@ const signMs = 10_000;
 /** How often it is asked before a request that takes no time in a sound engine has failed: that is 90 s. */
 const maxLooks = 9;
 
-/** Building, fetching and removing may take as long as they need; a wait does so by its nature. */
-const endless = /^(?:POST \/(?:build|images\/create|containers\/[^/]+\/wait)\b|DELETE )/;
+/** Building, fetching, pushing and removing may take as long as they need; a wait does so by its nature. */
+const endless = /^(?:POST \/(?:build|images\/create|images\/.+\/push|containers\/[^/]+\/wait)\b|DELETE )/;
 
 /** Changes `modem` so that its requests fail with `EngineSilent` where they would otherwise never end. */
 export function watchRequests(modem: Modem): void {

@@ -1,6 +1,6 @@
 /**
- * The files of an image. A pod gets its files before it runs, and nobody can look into it then: so another pod of the same
- * image is looked into. What was found is kept on this machine, because an image that is named by its digest never changes.
+ * The files of an image. A pod must have its files before it runs, and only one that runs can be looked into: so another
+ * pod of the same image is. What was found is kept on this machine, because an image that is named by its digest never changes.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

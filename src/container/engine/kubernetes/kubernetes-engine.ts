@@ -37,7 +37,7 @@ import { PodStart, startMs } from './pod/pod-start';
 import { Pods } from './pods';
 import { sharedPlace } from './pod/shared-folders';
 
-/** How long a pod may take to end that nobody waits for, in seconds. */
+/** How long the programs of a pod that is removed may take to end by themselves, in seconds. */
 const removalSeconds = 1;
 /** How long a pod may be looked into, in seconds, its start included. */
 const lookSeconds = startMs / 1_000 + 600;
@@ -164,7 +164,8 @@ export class KubernetesEngine implements Engine {
     return await this.#ask(`make the pod ${name}`, async () => {
       await this.#policies.keep(body.pod.metadata.labels);
       const id = await this.#pods.make(body);
-      if (id !== undefined) await this.#pods.removeEnded(plan.labels);
+      // Ended pods that are not removed now are removed by the next start.
+      if (id !== undefined) await this.#pods.removeEnded(plan.labels).catch(() => undefined);
       return id;
     });
   }
@@ -172,7 +173,7 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`: waits until it runs. It has got its files when it was made. */
   async startContainer(id: string): Promise<void> {
     const { name } = partsOf(id);
-    const start = new PodStart(name, () => this.#pods.mountFailure(id));
+    const start = new PodStart(id, this.#pods);
     await this.#ask(`start the container ${name}`, () =>
       start.within((signal) => this.#pods.follow(id, (pod) => start.look(pod), signal)),
     );
@@ -198,7 +199,7 @@ export class KubernetesEngine implements Engine {
     try {
       return await this.api.forward(objectName(name), doorPort);
     } catch (reason) {
-      if (reason instanceof ForwardFailure && reason.isRefused) throw new NotYet(reason.message);
+      if (reason instanceof ForwardFailure && reason.isPassing) throw new NotYet(reason.message);
       const { cluster } = this.api;
       throw kubernetesError(reason, { cluster, what: `enter the pod ${name}`, code: 'SSH_CONNECT' });
     }

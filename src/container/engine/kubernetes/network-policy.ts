@@ -61,7 +61,7 @@ export class NetworkPolicies {
         egress.length + ingress.length > 0 && selects(podSelector, labels),
     );
     if (opening === undefined) return;
-    const what = `the NetworkPolicy ${quoted(opening.metadata.name)} gives all pods a network that this one is not to have`;
+    const what = `the NetworkPolicy ${quoted(opening.metadata.name)} gives this pod a network that it is not to have`;
     throw new NoWall(
       `${what}: have the administrator except pods with the label ${ours.key} from it, or allow all of the network with network.egress = "open"`,
     );

@@ -1,7 +1,8 @@
 /** The pods of a namespace, by the ids and names of their containers. Methods reject as those of `KubernetesApi`. */
+import { messageOf } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery } from './api/api';
-import { NodeSilent, refusalOf, unless } from './api/api-error';
+import { NodeSilent, nodeAwayText, refusalOf, unless } from './api/api-error';
 import type { Namespace } from './namespace';
 import { objectName } from './pod/object-name';
 import type { Pod } from './pod/pod';
@@ -19,7 +20,18 @@ const maxEnds = 3;
 interface PodEvent {
   readonly reason?: string;
   readonly message?: string;
+  /** How often this was so. */
+  readonly count?: number;
 }
+
+/** How long a node may take to say that it has not begun with a pod, in milliseconds. */
+const nodeAnswerMs = 10_000;
+
+/** Reasons of events by which a node tells that a pod cannot begin. Source: Kubernetes, kubelet/events/event.go. */
+const placeFailures = new Set(['FailedMount', 'FailedAttachVolume', 'FailedCreatePodSandBox']);
+
+/** So many failures say that it stays so: of what has just been made, or on a busy node, the first attempts fail, too. */
+const minPlaceFailures = 4;
 
 /** So much is read of a log. */
 const logBytes = 64 * 1024;
@@ -29,9 +41,10 @@ export class Pods {
   /** Nothing is asked yet. */
   constructor(private readonly namespace: Namespace) {}
 
-  /** Those of ours that may have these labels. */
-  async list(labels: Labels): Promise<readonly Pod[]> {
-    return (await this.namespace.api.list(this.namespace.selected('pods', labels))).items as readonly Pod[];
+  /** Those of ours that may have these labels; `query` narrows that. */
+  async list(labels: Labels, query: Readonly<Record<string, string>> = {}): Promise<readonly Pod[]> {
+    const path = withQuery(this.namespace.selected('pods', labels), query);
+    return (await this.namespace.api.list(path)).items as readonly Pod[];
   }
 
   /** `undefined`: there is none, or it is another one of that name. */
@@ -68,12 +81,12 @@ export class Pods {
     await this.namespace.api.remove(this.#path(name), options).catch(unless(404, 409));
   }
 
-  /** As `remove`, and resolves when it is gone. Nobody waits for what a lost node would have to say. */
+  /** As `remove`, and resolves when it is gone. Nobody waits for a node that is lost, or has not begun with it. */
   async end(id: string, seconds: number): Promise<void> {
     for (let ends = 0; ends < maxEnds; ends++) {
       const pod = await this.find(id);
       if (pod === undefined) return;
-      await this.remove(id, isLost(pod) ? 0 : seconds);
+      await this.remove(id, isLost(pod) || pod.status?.startTime === undefined ? 0 : seconds);
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), endMs + seconds * 1_000);
       const gone = this.follow(id, (found) => (found === undefined ? true : undefined), late.signal);
@@ -85,11 +98,14 @@ export class Pods {
         .finally(() => clearTimeout(timer));
       if (isGone) return;
     }
-    throw new NodeSilent((maxEnds * endMs) / 1_000);
+    throw new NodeSilent(maxEnds * (endMs / 1_000 + seconds));
   }
 
-  /** Why a pod does not get its volumes, in the words of its node; `undefined`: it has them, or we may not know. */
-  async mountFailure(id: string): Promise<string | undefined> {
+  /**
+   * Why a pod gets no volumes or no place on its node, in the words of that node; `undefined`: it has both, or we may not
+   * know.
+   */
+  async placeFailure(id: string): Promise<string | undefined> {
     const path = this.namespace.path('events');
     const events = withQuery(path, { fieldSelector: `involvedObject.uid=${partsOf(id).uid ?? ''}` });
     const items = (await this.namespace.api.list(events).catch(unless(403)))?.items as
@@ -97,13 +113,31 @@ export class Pods {
     // Its images are looked for when it has its volumes.
     if (items === undefined || items.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled'))
       return undefined;
-    return items.findLast(({ reason }) => reason === 'FailedMount' || reason === 'FailedAttachVolume')
-      ?.message;
+    const failures = items.filter(({ reason = '' }) => placeFailures.has(reason));
+    const times = failures.reduce((sum, { count = 1 }) => sum + count, 0);
+    return times < minPlaceFailures ? undefined : failures.at(-1)?.message;
+  }
+
+  /** Says that this node of a pod is not reached; `undefined`: it answers, though it may not have begun with the pod. */
+  async nodeFailure(id: string, node: string): Promise<string | undefined> {
+    // The API server has the node tell it.
+    const path = `${this.#path(partsOf(id).name)}/log?tailLines=1`;
+    const late = AbortSignal.timeout(nodeAnswerMs);
+    try {
+      await this.namespace.api.text(path, late);
+    } catch (reason) {
+      const said = late.aborted ? `no answer for ${nodeAnswerMs / 1_000} s` : messageOf(reason);
+      if ((refusalOf(reason) ?? 500) >= 500)
+        return nodeAwayText(`its node ${node}`, said, this.namespace.api.cluster);
+    }
+    return undefined;
   }
 
   /** Nothing else removes those that have ended by themselves. Nobody asks what one was for that had a time limit. */
   async removeEnded(labels: Labels): Promise<void> {
-    const ended = (await this.list(labels)).filter((pod) => {
+    // Those that run may be thousands.
+    const fieldSelector = 'status.phase!=Pending,status.phase!=Running';
+    const ended = (await this.list(labels, { fieldSelector })).filter((pod) => {
       const end = endOf(pod);
       const { finishedAt = pod.metadata.creationTimestamp ?? '' } = end ?? {};
       const isOld = Date.now() - Date.parse(finishedAt) > endedMs;

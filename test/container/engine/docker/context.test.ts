@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../../src/system/host';
-import { resolveEngine } from '../../../../src/container/engine/docker/context';
+import { endpointOf, resolveEngine } from '../../../../src/container/engine/docker/context';
 import { CaiError } from '../../../../src/errors';
 import { newFolder } from '../../../support/temp-folder';
 
@@ -250,3 +250,25 @@ function failure(action: () => unknown): string {
   }
   throw new Error('it did not fail');
 }
+
+describe('endpointOf', () => {
+  const of = (env: NodeJS.ProcessEnv) => endpointOf(resolveEngine(new Host({ HOME: newFolder(), ...env })));
+
+  test('tells how a program without any settings of the user reaches an engine', () => {
+    const folder = newFolder();
+    for (const name of ['ca', 'cert', 'key']) writeFileSync(join(folder, `${name}.pem`), name);
+    const tls = { DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: folder };
+
+    expect(of({ DOCKER_HOST: 'unix:///run/x.sock' })).toEqual({ url: 'unix:///run/x.sock' });
+    expect(of({ DOCKER_HOST: 'tcp://engine.example:2376', ...tls })).toEqual({
+      url: 'tcp://engine.example:2376',
+      certificates: {
+        'ca.pem': Buffer.from('ca'),
+        'cert.pem': Buffer.from('cert'),
+        'key.pem': Buffer.from('key'),
+      },
+    });
+  });
+
+  test('tells no way over ssh', () => expect(of({ DOCKER_HOST: 'ssh://engine.example' })).toBeUndefined());
+});

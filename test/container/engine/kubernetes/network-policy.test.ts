@@ -110,7 +110,7 @@ test.each<[string, NetworkPolicy['spec'], boolean]>([
   const kept = policies().keep(labels);
 
   await (isRefused
-    ? expect(kept).rejects.toThrow(/^the NetworkPolicy "others" gives all pods a network .* except pods with/)
+    ? expect(kept).rejects.toThrow(/^the NetworkPolicy "others" gives this pod a network .* except pods with/)
     : kept);
   // It may have a network.
   await policies().keep({ ...labels, [networkLabel]: 'open' });

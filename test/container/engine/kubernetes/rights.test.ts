@@ -10,6 +10,9 @@ test.each([
   ['256Mi', 2 ** 28],
   ['1.5Gi', 1.5 * 2 ** 30],
   ['500M', 5e8],
+  ['2Pi', 2 ** 51],
+  ['3E', 3e18],
+  ['1e3', 1000],
   ['x', NaN],
 ])('%s is read as the server means it', (text, number) => {
   expect(quantity(text)).toBe(number);

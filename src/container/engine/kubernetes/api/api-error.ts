@@ -31,6 +31,7 @@ export class ApiRefusal extends Error {
 }
 
 interface Status {
+  readonly status?: string;
   readonly message?: string;
   readonly details?: { readonly kind?: string };
 }
@@ -38,7 +39,8 @@ interface Status {
 function statusIn(body: string): Status | undefined {
   try {
     const said = JSON.parse(body) as (Status & { readonly kind?: string }) | null;
-    return said?.kind === 'Status' ? said : undefined;
+    // Source: Kubernetes, apiserver/pkg/server/filters/timeout.go, which leaves the kind out.
+    return said?.kind === 'Status' || said?.status === 'Failure' ? said : undefined;
   } catch {
     return undefined;
   }
@@ -75,13 +77,26 @@ export interface PodPort {
 
 /** The node could not connect to a port of a pod, or the connection has broken off. */
 export class ForwardFailure extends Error {
-  /** Nobody listens at the port, which may be because the program there has not begun yet. */
-  readonly isRefused: boolean;
+  /** A later attempt may succeed: the program in the pod has not begun to listen, or the node's runtime is being restarted. */
+  readonly isPassing: boolean;
 
   /** `said`: by the node, or why the connection has ended. */
   constructor({ namespace, pod, port }: PodPort, said: string) {
     super(`port ${port} of the pod ${namespace}/${pod}: ${printableLine(said)}`);
-    this.isRefused = /connection refused/i.test(said);
+    // Source: gRPC, status codes: "Unavailable" is the one to try again after.
+    this.isPassing = /connection refused|code = Unavailable/i.test(said);
+  }
+}
+
+/** A program that was started in a pod did not begin, or has failed. */
+export class ProgramFailure extends Error {
+  /** There is no such program. */
+  readonly isMissing: boolean;
+
+  /** `said`: by the node. */
+  constructor(said: string) {
+    super(`the program for that has failed in the pod: ${printableLine(said)}`);
+    this.isMissing = /no such file or directory/i.test(said);
   }
 }
 
@@ -120,7 +135,8 @@ function told(
   if (reason instanceof ApiSilent) return ['NOT_READY', silent(reason, cluster, what)];
   if (reason instanceof NodeSilent) return ['NOT_READY', nodeAway(cluster, what, reason.message)];
   if (reason instanceof ApiRefusal) return refusal(reason, cluster, what, code);
-  if (reason instanceof ForwardFailure) return [code, `cannot ${what}: ${reason.message}`];
+  if (reason instanceof ForwardFailure || reason instanceof ProgramFailure)
+    return [code, `cannot ${what}: ${reason.message}`];
   return ['NO_ENGINE', unreachable(reason, cluster, what)];
 }
 
@@ -144,6 +160,14 @@ function refusal(
       'NO_ENGINE',
       `what answers at ${nameOf(cluster)} is no API server (HTTP status ${status}): ${nameAnother}`,
     ];
+  if (status >= 500) {
+    const look = `see "${kubectl(cluster, 'get --raw /readyz?verbose')}"`;
+    // What it has waited for in vain once, such as its store, would take as long again.
+    return [
+      status === 504 ? 'NOT_READY' : code,
+      `${cannot}: the cluster is not able to do that now: ${look}`,
+    ];
+  }
   if (status === 404 && kind === 'namespaces')
     return ['NO_ENGINE', `${cannot}: make that namespace, or name another in your config.toml`];
   if (status === 404 && kind === 'pods') return ['CONTAINER_NOT_FOUND', cannot];
@@ -191,9 +215,13 @@ function rightIn(message: string): string | undefined {
   return `you lack the right "${verb}" on ${on} ${where}: ask whoever runs the cluster for a role with it, such as that in deploy/`;
 }
 
-/** `said`: by the API server, or by us. */
 function nodeAway(cluster: Cluster, what: string, said: string): string {
-  return `cannot ${what}: its node does not answer the cluster (${said}): see "${kubectl(cluster, 'get nodes')}"; when the cluster has given that node up, the next command makes the container on another one`;
+  return `cannot ${what}: ${nodeAwayText('its node', said, cluster)}; when the cluster has given that node up, the next command makes the container on another one`;
+}
+
+/** `node` is what it is called; `said`: by the API server, or by us. */
+export function nodeAwayText(node: string, said: string, cluster: Pick<Cluster, 'context'>): string {
+  return `${node} does not answer the cluster (${said}): see "${kubectl(cluster, 'get nodes')}"`;
 }
 
 /** As people type it for that cluster. */

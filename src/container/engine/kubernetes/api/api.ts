@@ -11,8 +11,6 @@ import { watch, type Listed, type WatchEvent } from './watch';
 export interface RemoveOptions {
   /** How long it may take to end by itself; 0: it is gone at once. */
   readonly gracePeriodSeconds?: number;
-  /** What becomes of things that it owns. */
-  readonly propagation?: 'Orphan' | 'Background' | 'Foreground';
   /** Nothing else of that name is removed: 409. */
   readonly uid?: string;
 }
@@ -58,20 +56,19 @@ export class KubernetesApi {
   }
 
   /** Resolves as soon as the server has noted it: the thing may still be ending. */
-  async remove(path: string, { gracePeriodSeconds, propagation, uid }: RemoveOptions = {}): Promise<void> {
+  async remove(path: string, { gracePeriodSeconds, uid }: RemoveOptions = {}): Promise<void> {
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-      ...(propagation !== undefined && { propagationPolicy: propagation }),
       ...(uid !== undefined && { preconditions: { uid } }),
     };
     await this.#json({ method: 'DELETE', path, body });
   }
 
   /** What is no JSON, as the log of a pod. */
-  async text(path: string): Promise<string> {
-    return (await this.#requests.whole({ method: 'GET', path })).toString();
+  async text(path: string, signal?: AbortSignal): Promise<string> {
+    return (await this.#requests.whole({ method: 'GET', path, ...(signal && { signal }) })).toString();
   }
 
   /**
@@ -88,8 +85,8 @@ export class KubernetesApi {
    * A connection to a port of a pod, where the program may listen on 127.0.0.1 alone. Fails later with `ForwardFailure` if
    * nobody listens there.
    */
-  async forward(pod: string, port: number, namespace = this.cluster.namespace): Promise<Duplex> {
-    return await openForward(this.#requests, { namespace, pod, port });
+  async forward(pod: string, port: number): Promise<Duplex> {
+    return await openForward(this.#requests, { namespace: this.cluster.namespace, pod, port });
   }
 
   /** What a program prints that is started in a container of a pod. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { ApiRefusal, NodeSilent } from './api-error';
+import { ApiRefusal, NodeSilent, ProgramFailure } from './api-error';
 import type { Requests } from './requests';
 
 const stdoutChannel = 1;
@@ -53,7 +53,7 @@ function outputOf(webSocket: WebSocket): Promise<string> {
         readonly message?: string;
       };
       if (status === 'Success') isDone = true;
-      else fail(new Error(said ?? 'the program has failed'));
+      else fail(new ProgramFailure(said ?? 'it has failed'));
     });
     webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
       text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);

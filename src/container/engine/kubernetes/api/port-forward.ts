@@ -59,7 +59,11 @@ function opened(webSocket: WebSocket, to: PodPort, limitMs: number): Promise<Dup
     const timer = setTimeout(() => fail(new NodeSilent(limitMs / 1_000)), limitMs);
     forward.on('error', fail);
     webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
-      text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);
+      text(answer).then((body) => {
+        const refusal = new ApiRefusal(answer.statusCode ?? 0, body);
+        // A node whose runtime is away answers for itself.
+        fail(refusal.status >= 500 && !refusal.isStatus ? new ForwardFailure(to, body) : refusal);
+      }, fail);
     });
   });
 }

@@ -11,10 +11,10 @@ import { podFiles } from './pod-files';
 import { podMounts } from './pod-mounts';
 import { podWall } from './pod-network';
 
-/** A node must have so much free for a pod, however much that may use. */
-const requests = { memoryBytes: 2 ** 28, cpus: 0.1 };
+/** A node must have so much memory free for a pod, however much that may use. */
+const reservedBytes = 2 ** 28;
 
-/** Port of the pod's own loopback address at which its keeper listens. */
+/** Port of the pod's own loopback address at which its keeper (`inside/keeper`) listens. */
 export const doorPort = 2222;
 
 /** What a pod and its Secret are asked for with. */
@@ -50,7 +50,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
     imagePullPolicy: 'IfNotPresent',
     securityContext: securityOf(plan),
     // A quota wants to know of each container. They do not add up, as the two never run at once.
-    resources: resourcesOf(plan),
+    resources: resourcesOf(plan, wanted),
   };
   const main: PodContainer & object = {
     ...shared,
@@ -125,12 +125,15 @@ function securityOf({ rights: { capabilities } }: ContainerPlan): SecurityContex
   };
 }
 
-function resourcesOf({ rights: { memoryBytes }, cpus }: ContainerPlan): PodContainer['resources'] & object {
+function resourcesOf(
+  { rights: { memoryBytes }, cpus }: ContainerPlan,
+  { reservedCpus }: Config['kubernetes'],
+): PodContainer['resources'] & object {
   const [mostMemory, mostCpus] = [memoryBytes || Infinity, cpus || Infinity];
   return {
     requests: {
-      memory: String(Math.min(requests.memoryBytes, mostMemory)),
-      cpu: String(Math.min(requests.cpus, mostCpus)),
+      memory: String(Math.min(reservedBytes, mostMemory)),
+      cpu: String(Math.min(reservedCpus, mostCpus)),
     },
     limits: {
       ...(memoryBytes > 0 && { memory: String(memoryBytes) }),

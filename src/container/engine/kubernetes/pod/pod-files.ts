@@ -1,6 +1,7 @@
 /**
  * The files that are put into a pod, which exists only once it runs. Files of root are in a Secret, and each is mounted from
- * there; those of the user are made by a container that runs first, as the user.
+ * there; those of the user are made by a container that runs first, as the user. That also joins what is added to a file of
+ * the image with that file: a Secret cannot be larger than 1 MiB, and the cluster keeps one for each pod.
  */
 import { posix } from 'node:path';
 import { isInside } from '../../../../paths/path-map';
@@ -39,13 +40,21 @@ export function podFiles(
   const data: Record<string, string> = {};
   const mounts: VolumeMount[] = [];
   const script: string[] = [];
-  for (const [index, { path, is, mode, uid }] of entries.entries()) {
-    const key = `f${index}`;
+  const keyOf = (text: string): string => {
+    const content = Buffer.from(text).toString('base64');
+    const known = Object.keys(data).find((each) => data[each] === content);
+    const key = known ?? `f${Object.keys(data).length}`;
+    data[key] = content;
+    return key;
+  };
+  for (const [index, entry] of entries.entries()) {
+    const { path, is, uid } = entry;
     const isFile = is !== 'folder' && 'file' in is;
-    if (isFile) data[key] = Buffer.from(is.file).toString('base64');
+    const isJoined = isFile && is.added !== undefined;
+    const key = isFile ? keyOf(is.added ?? is.file) : '';
     const inVolume = kept.find(({ mountPath }) => isInside(path, mountPath));
     const inHome = isInside(path, home);
-    if (inVolume === undefined && !inHome && uid === 0) {
+    if (inVolume === undefined && !inHome && uid === 0 && !isJoined) {
       if (isFile) mounts.push({ name: volume.secret, mountPath: path, subPath: key, readOnly: true });
       continue;
     }
@@ -53,11 +62,17 @@ export function podFiles(
     // A volume needs a folder to be mounted on.
     const isRootOfVolume = path === inVolume?.mountPath;
     if (isRootOfVolume || inVolume === undefined)
-      script.push(...making(posix.join(place.made, part), { is, mode }, key));
+      script.push(...making(posix.join(place.made, part), entry, key));
     // What the agent has put in its place stays, and keeps nothing from starting.
     if (inVolume !== undefined && !isRootOfVolume)
-      script.push(...making(placeIn(inVolume, path), { is, mode }, key).map((line) => `{ ${line}; } || :`));
-    if (inVolume === undefined && !inHome) mounts.push({ name: volume.made, mountPath: path, subPath: part });
+      script.push(...making(placeIn(inVolume, path), entry, key).map((line) => `{ ${line}; } || :`));
+    if (inVolume === undefined && !inHome)
+      mounts.push({
+        name: volume.made,
+        mountPath: path,
+        subPath: part,
+        ...(uid === 0 && { readOnly: true }),
+      });
   }
   if (script.length > 0 && entries.some(({ path }) => isInside(path, home)))
     mounts.push({ name: volume.made, mountPath: home, subPath: homePart });
@@ -82,15 +97,16 @@ function placeIn({ name, mountPath }: VolumeMount, path: string): string {
   return posix.join(place.volumes, name, posix.relative(mountPath, path));
 }
 
-/** Makes an entry; one that a volume has already stays as it is, but for the content of a file. */
-function making(path: string, { is, mode }: Pick<InnerEntry, 'is' | 'mode'>, key: string): string[] {
-  const at = quoted(path);
+/** Makes an entry there; one that a volume has already stays as it is, but for the content of a file. */
+function making(to: string, { path, is, mode }: InnerEntry, key: string): string[] {
+  const at = shellQuoted(to);
   const chmod = `chmod ${mode.toString(8)} ${at}`;
   if (is === 'folder') return [`[ -d ${at} ] || mkdir -p ${at}`, chmod];
-  if ('link' in is) return [`ln -sfn ${quoted(is.link)} ${at}`];
-  return [`cat ${place.secret}/${key} > ${at}`, chmod];
+  if ('link' in is) return [`ln -sfn ${shellQuoted(is.link)} ${at}`];
+  const ofImage = is.added === undefined ? '' : `${shellQuoted(path)} `;
+  return [`cat ${ofImage}${place.secret}/${key} > ${at}`, chmod];
 }
 
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

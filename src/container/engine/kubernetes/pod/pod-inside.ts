@@ -3,18 +3,25 @@ import type { ContainerProcess } from '../../container-processes';
 import type { InnerEntry, InnerFiles } from '../../engine';
 import type { InnerFile } from '../../engine-info';
 import type { KubernetesApi } from '../api/api';
+import { ProgramFailure } from '../api/api-error';
 import { mainContainer } from './pod';
 
 const perl = '/usr/bin/perl';
-const listing = String.raw`for my $stat (glob '/proc/[0-9]*/stat') { open my $f, '<', $stat or next; my ($pid, $parent) = (do { local $/; <$f> } // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next; open my $c, '<', "/proc/$pid/cmdline" or next; read $c, my $line, 4096; $line //= ''; $line =~ s/\0$//; $line =~ tr/\0\n/  /; print "$pid $parent $line\n" }`;
+/** What an agent is beside: nobody can read it, so nobody can trace it. Source: ptrace(2), the image's Dockerfile. */
+const untraced = '/usr/local/lib/cai/perl';
+const listing = String.raw`for my $stat (glob '/proc/[0-9]*/stat') { open my $f, '<', $stat or next; my ($pid, $parent) = (do { local $/; <$f> } // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next; next if $pid == $$; open my $c, '<', "/proc/$pid/cmdline" or next; read $c, my $line, 4096; $line //= ''; $line =~ s/\0$//; $line =~ tr/\0\n/  /; print "$pid $parent $line\n" }`;
 
 /** All of them, but for the one that tells. */
 export async function processesIn(api: KubernetesApi, pod: string): Promise<readonly ContainerProcess[]> {
-  const said = await api.exec(pod, mainContainer, [perl, '-e', listing]);
+  const list = (program: string) => api.exec(pod, mainContainer, [program, '-e', listing]);
+  const said = await list(untraced).catch((reason: unknown) => {
+    // No image of ours lacks it, and no agent can remove it.
+    if (!(reason instanceof ProgramFailure) || !reason.isMissing) throw reason;
+    return list(perl);
+  });
   return said.split('\n').flatMap((line) => {
     const [, pid, parent, command = ''] = /^(\d+) (\d+) (.*)$/.exec(line) ?? [];
-    if (pid === undefined || command.startsWith(`${perl} -e `)) return [];
-    return [{ pid: Number(pid), parent: Number(parent), command }];
+    return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
   });
 }
 

@@ -1,9 +1,10 @@
 /** What is waited for after a pod was made: that it runs, or that it never will. */
-import { CaiError } from '../../../../errors';
+import { CaiError, type FailureCode } from '../../../../errors';
 import { printableLine } from '../../../../system/quoted';
 import { NoWall } from '../../engine';
 import { mainContainer, type ContainerStatus, type Pod } from './pod';
-import { endOf } from './pod-info';
+import type { Pods } from '../pods';
+import { endOf, partsOf } from './pod-info';
 import { reachedStatus, unwalled } from './pod-network';
 
 /** Reasons with which a container waits that does not get better by itself. Source: Kubernetes, kubelet. */
@@ -46,36 +47,47 @@ const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
   ],
 ];
 
-/** How long a pod may wait for a node, which a cluster may have to make room on first, and for its volumes. */
+/**
+ * How long a pod may wait for a node, which a cluster may have to make room on first, and for that to begin and to give it
+ * its volumes, in milliseconds.
+ */
 const placeMs = 60_000;
 /** How long all of it may take, in milliseconds: a large image has to be fetched. */
 export const startMs = 15 * 60_000;
 
 /** The start of one pod. */
 export class PodStart {
-  /** Why no node takes it, as the scheduler says. */
-  #unscheduled: string | undefined;
+  /** As it was seen last. */
+  #pod: Pod | undefined;
 
-  /** `name` is for messages; `mountFailure` finds out why the pod does not get its volumes. */
+  /** `id` is the pod's; `asked` finds out why its node cannot begin with it, and whether the node is reached. */
   constructor(
-    private readonly name: string,
-    private readonly mountFailure: () => Promise<string | undefined>,
+    private readonly id: string,
+    private readonly asked: Pick<Pods, 'placeFailure' | 'nodeFailure'>,
   ) {}
 
-  /** Ends `wait`, which gets a signal for that, with a `CaiError` if it takes too long. */
+  /** Ends `wait`, which gets a signal for that, with `NO_PLACE` if it takes too long. */
   async within<T>(wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const giveUp = new AbortController();
-    const fail = (why: string): void => giveUp.abort(this.#failure(why));
-    const placeTimer = setTimeout(() => {
-      this.#misplaced().then((why) => why !== undefined && fail(why), giveUp.abort.bind(giveUp));
-    }, placeMs);
+    const fail = (why: string): void => giveUp.abort(this.#failure(why, 'NO_PLACE'));
+    let placeTimer: NodeJS.Timeout;
+    const lookLater = (): void => {
+      placeTimer = setTimeout(() => {
+        this.#misplaced().then((why) => {
+          if (why !== undefined) fail(why);
+          else if (!giveUp.signal.aborted) lookLater();
+        }, giveUp.abort.bind(giveUp));
+      }, placeMs);
+    };
+    lookLater();
     const timer = setTimeout(() => {
       fail(`it does not run after ${startMs / 60_000} minutes: see "kubectl get events"`);
     }, startMs);
     try {
       return await wait(giveUp.signal);
     } finally {
-      clearTimeout(placeTimer);
+      giveUp.abort();
+      clearTimeout(placeTimer!);
       clearTimeout(timer);
     }
   }
@@ -87,8 +99,7 @@ export class PodStart {
     const { status = {} } = pod;
     for (const each of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
       this.#check(each);
-    const placed = status.conditions?.find(({ type }) => type === 'PodScheduled');
-    this.#unscheduled = placed?.reason === 'Unschedulable' ? (placed.message ?? placed.reason) : undefined;
+    this.#pod = pod;
     const main = status.containerStatuses?.find(({ name }) => name === mainContainer);
     if (main?.state?.running !== undefined || main?.state?.terminated !== undefined) return true;
     if (endOf(pod) !== undefined) throw this.#failure(status.message ?? status.reason ?? 'it has failed');
@@ -96,14 +107,19 @@ export class PodStart {
   }
 
   get #cannot(): string {
-    return `cannot start the container ${this.name}`;
+    return `cannot start the container ${partsOf(this.id).name}`;
   }
 
   /** Why it does not begin on any node. */
   async #misplaced(): Promise<string | undefined> {
-    if (this.#unscheduled !== undefined) return `no node takes it: ${this.#unscheduled}`;
-    const why = await this.mountFailure();
-    return why && `its node cannot give it its volumes: ${why}`;
+    const { spec, status } = this.#pod ?? {};
+    const placed = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    if (placed?.reason === 'Unschedulable') return `no node takes it: ${placed.message ?? placed.reason}`;
+    // A node that has too much to do begins later.
+    if (spec?.nodeName !== undefined && status?.startTime === undefined)
+      return await this.asked.nodeFailure(this.id, spec.nodeName);
+    const why = await this.asked.placeFailure(this.id);
+    return why && `its node cannot begin with it: ${why}`;
   }
 
   #check({ name, state }: ContainerStatus): void {
@@ -120,12 +136,9 @@ export class PodStart {
       throw this.#failure(terminated.message ?? terminated.reason);
   }
 
-  #failure(why: string): CaiError {
+  #failure(why: string, code: FailureCode = 'CONTAINER_START'): CaiError {
     const [, remedy] = remedies.find(([sentence]) => sentence.test(why)) ?? [];
     const said = printableLine(why.trim()).replace(/\.$/, '');
-    return new CaiError(
-      'CONTAINER_START',
-      `${this.#cannot}: ${said}${remedy === undefined ? '' : `: ${remedy}`}`,
-    );
+    return new CaiError(code, `${this.#cannot}: ${said}${remedy === undefined ? '' : `: ${remedy}`}`);
   }
 }

@@ -110,6 +110,8 @@ export interface Pod {
   };
   /** What it was asked for. */
   readonly spec: {
+    /** Set by the scheduler. */
+    readonly nodeName?: string;
     readonly hostname?: string;
     readonly activeDeadlineSeconds?: number;
     readonly hostNetwork?: boolean;
@@ -125,6 +127,8 @@ export interface Pod {
   /** What has become of it. */
   readonly status?: {
     readonly phase?: string;
+    /** Set by the node when it begins with the pod, before it fetches images. */
+    readonly startTime?: string;
     readonly reason?: string;
     readonly message?: string;
     readonly conditions?: readonly {

@@ -132,6 +132,23 @@ describe('a refusal', () => {
     expect(told(refused(404, 'NotFound', 'it is not found', kind))).toMatch(text);
   });
 
+  test.each([
+    // As Kubernetes 1.20 answers while etcd is away.
+    [
+      new ApiRefusal(
+        504,
+        '{"metadata":{},"status":"Failure","message":"Timeout: not within 60s","code":504}',
+      ),
+      'NOT_READY: cannot make the pod x: Timeout: not within 60s: the cluster is not able to do that now: see "kubectl --context work get --raw',
+    ],
+    [
+      refused(500, 'InternalError', 'etcdserver: request timed out'),
+      'CONTAINER_START: cannot make the pod x: etcdserver: request timed out: the cluster is not able',
+    ],
+  ])('by a server that does not work says so: %s', (reason, text) => {
+    expect(told(reason)).toContain(text);
+  });
+
   test('by something else than an API server says so, on one line', () => {
     const reason = new ApiRefusal(502, '<h1>Bad\nGateway\u001b[2J</h1>');
 
@@ -178,8 +195,11 @@ describe('a connection that fails', () => {
     const to = { namespace: 'ours', pod: 'x', port: 22 };
     const reason = new ForwardFailure(to, 'dial tcp4 127.0.0.1:22:\nconnect: connection refused');
 
-    expect(reason.isRefused).toBe(true);
-    expect(new ForwardFailure(to, 'no').isRefused).toBe(false);
+    expect(reason.isPassing).toBe(true);
+    // What the kubelet says while its runtime is away.
+    const closed = 'rpc error: code = Unavailable desc = connection closed';
+    expect(new ForwardFailure(to, closed).isPassing).toBe(true);
+    expect(new ForwardFailure(to, 'no').isPassing).toBe(false);
     expect(told(reason)).toBe(
       'CONTAINER_START: cannot make the pod x: port 22 of the pod ours/x: dial tcp4 127.0.0.1:22: connect: connection refused',
     );

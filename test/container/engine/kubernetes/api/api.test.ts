@@ -36,10 +36,9 @@ describe('what is asked for', () => {
         apiVersion: 'v1',
         kind: 'DeleteOptions',
         gracePeriodSeconds: 0,
-        propagationPolicy: 'Background',
         preconditions: { uid: 'u' },
       },
-      () => api.remove(`${pods}/a`, { gracePeriodSeconds: 0, propagation: 'Background', uid: 'u' }),
+      () => api.remove(`${pods}/a`, { gracePeriodSeconds: 0, uid: 'u' }),
     ],
   ] as const)('is %s of %s: %j', async (method, type, body, ask) => {
     const object = { kind: 'Pod' };

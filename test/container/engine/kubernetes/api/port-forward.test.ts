@@ -188,7 +188,7 @@ describe('its end', () => {
 
     expect((await failed)[0]).toMatchObject({
       message: 'port 8022 of the pod ours/a: error forwarding port 8022: connection refused',
-      isRefused: true,
+      isPassing: true,
     });
   });
 });
@@ -251,7 +251,7 @@ describe('an attempt fails', () => {
       node.close(1000);
     };
 
-    await expect(open()).rejects.toMatchObject({ isRefused: true });
+    await expect(open()).rejects.toMatchObject({ isPassing: true });
   });
 
   test('if the node falls silent', async () => {

@@ -38,6 +38,7 @@ const wanted = {
   volumes,
   copy: 'off' as const,
   storageBytes: 2 ** 30,
+  reservedCpus: 0.1,
   nodeSelector: [],
   tolerations: [],
   pullSecrets: [],
@@ -84,12 +85,12 @@ describe('podBody', () => {
   test("mounts each file of root's from a Secret that never changes, and has the user's made before", () => {
     expect(secret).toMatchObject({
       immutable: true,
-      data: { f1: Buffer.from('program').toString('base64') },
+      data: { f0: Buffer.from('program').toString('base64') },
     });
     expect(main!.volumeMounts).toContainEqual({
       name: 'cai-files',
       mountPath: '/run/cai/keeper',
-      subPath: 'f1',
+      subPath: 'f0',
       readOnly: true,
     });
     expect(main!.volumeMounts).toContainEqual({
@@ -103,6 +104,39 @@ describe('podBody', () => {
       subPath: 'home',
     });
     expect(first!.command!.at(-1)).toContain(`ln -sfn '.data/x' '/cai-made/home/it'\\''s'`);
+  });
+
+  test('joins what is added to a file of the image in the pod, and keeps the same text once', () => {
+    const added: InnerEntry = {
+      path: '/etc/ca.crt',
+      is: { file: 'of the image\nours', added: 'ours' },
+      mode: 0o644,
+      ...root,
+    };
+    const same: InnerEntry = { path: '/run/cai/ca.pem', is: { file: 'ours' }, mode: 0o644, ...root };
+    const joined = podBody({ ...request, entries: [added, same] });
+    const [{ volumeMounts } = {}] = joined.pod.spec.containers;
+    expect(joined.secret.data).toEqual(
+      expect.objectContaining({ f0: Buffer.from('ours').toString('base64') }),
+    );
+    expect(Object.values(joined.secret.data)).not.toContain(
+      Buffer.from('of the image\nours').toString('base64'),
+    );
+    expect(volumeMounts).toContainEqual({
+      name: 'cai-files',
+      mountPath: '/run/cai/ca.pem',
+      subPath: 'f0',
+      readOnly: true,
+    });
+    expect(volumeMounts).toContainEqual({
+      name: 'cai-made',
+      mountPath: '/etc/ca.crt',
+      subPath: 'e0',
+      readOnly: true,
+    });
+    expect(joined.pod.spec.initContainers[0]!.command!.at(-1)).toContain(
+      "cat '/etc/ca.crt' /cai-files/f0 > '/cai-made/e0'",
+    );
   });
 
   test('makes what a volume is to have in that, and where it is mounted', () => {
@@ -174,6 +208,14 @@ describe('podBody', () => {
     expect(spec.containers[0]!.resources).toEqual({
       requests: { memory: String(2 ** 27), cpu: '0.05' },
       limits: { memory: String(2 ** 27), cpu: '0.05' },
+    });
+  });
+
+  test('asks a node for as many processors as the user wants, however many it may use', () => {
+    const { spec } = podBody({ ...request, wanted: { ...wanted, reservedCpus: 0.02 } }).pod;
+    expect(spec.containers[0]!.resources).toMatchObject({
+      requests: { cpu: '0.02' },
+      limits: { cpu: '1.5' },
     });
   });
 

@@ -8,10 +8,11 @@ const files = (exitCode: number, message = '') => ({
   initContainerStatuses: [{ name: 'files', state: { terminated: { exitCode, message } } }],
 });
 
-const mounted = () => Promise.resolve(undefined);
+const fine = () => Promise.resolve(undefined);
+const mounted = { placeFailure: fine, nodeFailure: fine };
 
-function look(status: Status, start = new PodStart('cai-app', mounted)) {
-  return start.look({ metadata: { name: 'cai-app', uid: '1' }, spec: { containers: [] }, status });
+function look(status: Status, start = new PodStart('cai-app', mounted), nodeName = 'node1') {
+  return start.look({ metadata: { name: 'cai-app', uid: '1' }, spec: { containers: [], nodeName }, status });
 }
 
 test.each<[string, Status]>([
@@ -75,10 +76,44 @@ describe('a pod that no node takes', () => {
     await failing;
   });
 
-  test('is given up after a minute if its node cannot give it its volumes', async () => {
-    const start = new PodStart('cai-app', () => Promise.resolve('hostPath type check failed: /srv'));
+  const notBegun = { conditions: [{ type: 'PodScheduled', status: 'True' }] };
+
+  test('is given up after a minute if its node has not begun with it and does not answer', async () => {
+    const nodeFailure = (_id: string, node: string) => Promise.resolve(`${node} does not answer`);
+    const start = new PodStart('cai-app', { placeFailure: fine, nodeFailure });
+    look(notBegun, start, 'node2');
+    const failing = expect(start.within(wait)).rejects.toMatchObject({
+      code: 'NO_PLACE',
+      message: 'cannot start the container cai-app: node2 does not answer',
+    });
+    await jest.advanceTimersByTimeAsync(60_000);
+    await failing;
+  });
+
+  test('is waited for if its node answers, and has not begun with it', async () => {
+    const answers = [undefined, undefined, 'node1 does not answer'];
+    const start = new PodStart('cai-app', {
+      placeFailure: fine,
+      nodeFailure: () => Promise.resolve(answers.shift()),
+    });
+    look(notBegun, start);
+    let isOver = false;
+    const failing = expect(start.within(wait).finally(() => (isOver = true))).rejects.toThrow(
+      'does not answer',
+    );
+    await jest.advanceTimersByTimeAsync(2 * 60_000);
+    expect(isOver).toBe(false);
+    await jest.advanceTimersByTimeAsync(60_000);
+    await failing;
+  });
+
+  test('is given up after a minute if its node cannot begin with it', async () => {
+    const start = new PodStart('cai-app', {
+      placeFailure: () => Promise.resolve('hostPath type check failed: /srv'),
+      nodeFailure: fine,
+    });
     const failing = expect(start.within(wait)).rejects.toThrow(
-      /its node cannot give it its volumes: hostPath type check failed: \/srv: .*\[\[kubernetes\.volumes\]\]/,
+      /its node cannot begin with it: hostPath type check failed: \/srv: .*\[\[kubernetes\.volumes\]\]/,
     );
     await jest.advanceTimersByTimeAsync(60_000);
     await failing;
@@ -86,6 +121,7 @@ describe('a pod that no node takes', () => {
 
   test('is given up much later if a node has it', async () => {
     const start = new PodStart('cai-app', mounted);
+    look({ phase: 'Pending', startTime: '2026-11-25T00:00:00Z' }, start);
     let isOver = false;
     const failing = expect(start.within(wait).finally(() => (isOver = true))).rejects.toThrow(
       'it does not run after 15 minutes: see "kubectl get events"',

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { TextDecoder } from 'node:util';
-import { CaiError } from '../errors';
-import { configKeys } from './config';
-import { readSettings, type Setting, type Source } from './config-reader';
-import { placesIn } from './toml-places';
-import { isInside } from '../paths/path-map';
-import { readRegularFile } from '../paths/read-regular-file';
+import { CaiError } from '../../errors';
+import { configKeys } from '../config';
+import { readSettings, type Setting, type Source } from '../config-reader';
+import { placesIn } from '../toml-places';
+import { isInside } from '../../paths/path-map';
+import { readRegularFile } from '../../paths/read-regular-file';
 
 /** A repository's file. */
 export interface RepositoryFile extends Source {

@@ -1,15 +1,16 @@
 /** Requests to registries and to what they send us on to: over TLS, through the user's proxies, within a time. */
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { createWriteStream, readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { connect, rootCertificates } from 'node:tls';
-import type { HostNetwork } from '../../config/config';
-import { placeOfUrl, placeText, type Place } from '../../config/host-rules';
-import { isLoopback } from '../../config/serve-places';
-import { CaiError, messageOf } from '../../errors';
-import { proxyFor, tunnelRequest } from '../../network/own-proxy';
+import type { HostNetwork } from '../config/config';
+import { placeOfUrl, placeText, type Place } from '../config/host-rules';
+import { isLoopback } from '../config/serve-places';
+import { CaiError, messageOf } from '../errors';
+import { proxyFor, tunnelRequest } from './own-proxy';
 
 /** What is asked for. */
 export interface Request {
@@ -33,7 +34,7 @@ export interface Answer {
 
 /** How long one request may take, in milliseconds. */
 const usualLimitMs = 20_000;
-/** What registries must take for a manifest; nothing that is read here is longer. Source: OCI, distribution-spec. */
+/** What registries must take for a manifest; nothing that `ask` reads is longer. Source: OCI, distribution-spec. */
 const maxBytes = 4 * 2 ** 20;
 /** How often we are sent on; blobs are elsewhere. */
 const maxRedirects = 5;
@@ -54,12 +55,33 @@ export class Requests {
    * that cannot be read, else with the error of the connection.
    */
   async ask(first: URL, request: Request, registry = first): Promise<Answer> {
+    return await this.#follow(first, request, registry, (answer) => bodyOf(answer));
+  }
+
+  /** Writes what is there into a new file, of at most that size. Rejects as `ask` does, and for any status but 200. */
+  async download(from: URL, file: string, limitBytes: number): Promise<void> {
+    const empty = Buffer.alloc(0);
+    const { status } = await this.#follow(from, { headers: {} }, from, async (answer) => {
+      if (answer.statusCode === 200)
+        await pipeline(answer, atMost(limitBytes), createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+      else answer.destroy();
+      return empty;
+    });
+    if (status !== 200) throw new Error(`it answers with status ${status}`);
+  }
+
+  async #follow(
+    first: URL,
+    request: Request,
+    registry: URL,
+    read: (answer: IncomingMessage) => Promise<Buffer>,
+  ): Promise<Answer> {
     const isLocal = registry.protocol === 'http:' && isLoopback(registry.hostname);
     let [url, asked] = [first, request];
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       if (!isLocal && isLoopback(url.hostname))
         throw new Error(`it names ${url.origin}, which is this machine, and is not asked`);
-      const answer = await this.#once(url, asked);
+      const answer = await this.#once(url, asked, read);
       const { location } = answer.headers;
       if (![301, 302, 303, 307, 308].includes(answer.status) || location === undefined) return answer;
       url = new URL(location, url);
@@ -70,7 +92,11 @@ export class Requests {
     throw new Error(`it sends us on more than ${maxRedirects} times`);
   }
 
-  async #once(url: URL, { method = 'GET', headers, body }: Request): Promise<Answer> {
+  async #once(
+    url: URL,
+    { method = 'GET', headers, body }: Request,
+    read: (answer: IncomingMessage) => Promise<Buffer>,
+  ): Promise<Answer> {
     const signal = AbortSignal.timeout(this.limitMs);
     try {
       const isPlain = url.protocol === 'http:';
@@ -86,7 +112,7 @@ export class Requests {
       const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
       asking.on('error', ignore).end(body);
       const [answer] = await answered;
-      return { status: answer.statusCode ?? 0, headers: answer.headers, body: await bodyOf(answer) };
+      return { status: answer.statusCode ?? 0, headers: answer.headers, body: await read(answer) };
     } catch (reason) {
       throw signal.aborted ? new Error(`no answer for ${this.limitMs / 1000} s`) : reason;
     }
@@ -137,11 +163,18 @@ function ignore(): void {
 
 async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes) throw new Error(`its answer has more than ${maxBytes / 2 ** 20} MiB`);
-    chunks.push(chunk);
-  }
+  for await (const chunk of atMost(maxBytes)(answer)) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** Passes everything on, and fails where it is more. */
+function atMost(limitBytes: number): (answer: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
+  return async function* (answer) {
+    let length = 0;
+    for await (const chunk of answer) {
+      length += chunk.length;
+      if (length > limitBytes) throw new Error(`its answer has more than ${limitBytes / 2 ** 20} MiB`);
+      yield chunk;
+    }
+  };
 }

@@ -1,14 +1,15 @@
 /** That a pod without a network has none, and that none runs where the cluster does not see to that. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Engine } from '../../src/container/engine/engine';
-import { networkPolicies } from '../../src/container/engine/kubernetes/network-policy';
-import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
-import { podWall, reachedStatus } from '../../src/container/engine/kubernetes/pod/pod-network';
-import { newFolder } from '../support/temp-folder';
-import { connect, nodePlan, Place } from './place';
+import type { Engine } from '../../../src/container/engine/engine';
+import { networkPolicies } from '../../../src/container/engine/kubernetes/network-policy';
+import { doorPort } from '../../../src/container/engine/kubernetes/pod/pod-body';
+import { podWall, reachedStatus } from '../../../src/container/engine/kubernetes/pod/pod-network';
+import { patienceMs } from '../../support/patience';
+import { newFolder } from '../../support/temp-folder';
+import { machine } from '../machine';
+import { connect, nodePlan, Place } from '../place';
 
 /** Where every pod of ours listens, at all its addresses. */
 const port = 8000;
@@ -33,14 +34,9 @@ beforeAll(async () => {
   engine = await connect(place.cluster);
 });
 afterAll(async () => {
-  await setPolicy('on');
+  await machine('policy', 'on');
   await place.remove();
 });
-
-/** Whether the nodes act on policies. */
-async function setPolicy(how: 'on' | 'off'): Promise<void> {
-  await promisify(execFile)(join(__dirname, 'machine.sh'), ['policy', how]);
-}
 
 async function start(name: string, hasNetwork: boolean, by = engine): Promise<string> {
   const id = (await by.createContainer(name, nodePlan(server, hasNetwork), () => Promise.resolve()))!;
@@ -103,32 +99,36 @@ async function policies(): Promise<readonly unknown[]> {
   return items.map(({ metadata: { name }, spec }) => ({ name, spec }));
 }
 
-test('where nothing acts on policies, a pod with a network has one, and a pod without does not run', async () => {
-  await setPolicy('off');
-  const open = await Promise.all(['open-1', 'open-2'].map((name) => start(name, true)));
-  const refused = await start('closed-1', false).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  const reached = await reachedBy('open-1', 'open-2');
-  const closed = (await engine.inspectContainer('closed-1'))!;
+test(
+  'where nothing acts on policies, a pod with a network has one, and a pod without does not run',
+  async () => {
+    await machine('policy', 'off');
+    const open = await Promise.all(['open-1', 'open-2'].map((name) => start(name, true)));
+    const refused = await start('closed-1', false).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    const reached = await reachedBy('open-1', 'open-2');
+    const closed = (await engine.inspectContainer('closed-1'))!;
 
-  expect(refused).toMatchObject({
-    code: 'CONTAINER_START',
-    message: expect.stringMatching(
-      /^cannot start the container closed-1\S*: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
-    ) as string,
-  });
-  expect(reached).toEqual(['API server open', 'name EAI_AGAIN', 'node open', 'pod open']);
-  expect(closed).toMatchObject({ state: 'exited', startedAt: undefined });
-  await Promise.all([...open, closed.id].map((id) => engine.removeContainer(id)));
-  // The secrets follow the pods by themselves.
-  while ((await listed()).includes('secret')) expect(await listed()).not.toContain('pod');
-  expect(await listed()).toBe('');
-}, 240_000);
+    expect(refused).toMatchObject({
+      code: 'CONTAINER_START',
+      message: expect.stringMatching(
+        /^cannot start the container closed-1\S*: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
+      ) as string,
+    });
+    expect(reached).toEqual(['API server open', 'name EAI_AGAIN', 'node open', 'pod open']);
+    expect(closed).toMatchObject({ state: 'exited', startedAt: undefined });
+    await Promise.all([...open, closed.id].map((id) => engine.removeContainer(id)));
+    // The secrets follow the pods by themselves.
+    while ((await listed()).includes('secret')) expect(await listed()).not.toContain('pod');
+    expect(await listed()).toBe('');
+  },
+  4 * patienceMs,
+);
 
 test('where policies hold, a pod without a network reaches nothing, and is reached by its node alone', async () => {
-  await setPolicy('on');
+  await machine('policy', 'on');
   const closed = await Promise.all(['closed-2', 'closed-3'].map((name) => start(name, false)));
 
   expect(await reachedBy('closed-2', 'closed-3')).toEqual([
@@ -153,42 +153,46 @@ test('who may not make policies relies on those that are there', async () => {
   await engine.removeContainer(id);
 });
 
-test('what is open over IPv6 alone is found as well', async () => {
-  // Of this place nothing else is reached: a metadata service of clouds.
-  const address = 'fd00:ec2::254';
-  const greets = `require('node:net').createServer((socket) => socket.end()).listen(80, '${address}', () => console.log('there'))`;
-  const inside = [
-    `ip link set lo up && ip address add ${address}/128 dev lo nodad`,
-    `mkfifo "$1/there" && { "$2" --eval "${greets}" >"$1/there" & }`,
-    'read -r line <"$1/there"',
-    podWall(false).script.join('\n'),
-  ].join('\n');
-  const env = {
-    ...process.env,
-    KUBERNETES_SERVICE_HOST: '10.0.0.1',
-    KUBERNETES_SERVICE_PORT: '443',
-    CAI_NODE: '10.0.0.2',
-  };
-  const args = [
-    '--net',
-    '--pid',
-    '--fork',
-    '--kill-child',
-    'sh',
-    '-c',
-    inside,
-    'sh',
-    newFolder(),
-    process.execPath,
-  ];
+test(
+  'what is open over IPv6 alone is found as well',
+  async () => {
+    // Of this place nothing else is reached: a metadata service of clouds.
+    const address = 'fd00:ec2::254';
+    const greets = `require('node:net').createServer((socket) => socket.end()).listen(80, '${address}', () => console.log('there'))`;
+    const inside = [
+      `ip link set lo up && ip address add ${address}/128 dev lo nodad`,
+      `mkfifo "$1/there" && { "$2" --eval "${greets}" >"$1/there" & }`,
+      'read -r line <"$1/there"',
+      podWall(false).script.join('\n'),
+    ].join('\n');
+    const env = {
+      ...process.env,
+      KUBERNETES_SERVICE_HOST: '10.0.0.1',
+      KUBERNETES_SERVICE_PORT: '443',
+      CAI_NODE: '10.0.0.2',
+    };
+    const args = [
+      '--net',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      'sh',
+      '-c',
+      inside,
+      'sh',
+      newFolder(),
+      process.execPath,
+    ];
 
-  const tried = promisify(execFile)('unshare', args, { env });
+    const tried = promisify(execFile)('unshare', args, { env });
 
-  await expect(tried).rejects.toMatchObject({
-    code: reachedStatus,
-    stderr: `the metadata service at ${address}, port 80\n`,
-  });
-}, 60_000);
+    await expect(tried).rejects.toMatchObject({
+      code: reachedStatus,
+      stderr: `the metadata service at ${address}, port 80\n`,
+    });
+  },
+  patienceMs,
+);
 
 test('no pod without a network is made where a policy of somebody else gives it one', async () => {
   await place.create({

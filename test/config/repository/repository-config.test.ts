@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Host } from '../../src/system/host';
-import { readRepositoryFile, repositoryFileOf } from '../../src/config/repository-config';
-import { newFolder } from '../support/temp-folder';
-import { expectedError } from '../expected-error';
+import { Host } from '../../../src/system/host';
+import { readRepositoryFile, repositoryFileOf } from '../../../src/config/repository/repository-config';
+import { newFolder } from '../../support/temp-folder';
+import { expectedError } from '../../expected-error';
 
 const host = new Host({ HOME: '/home/u' });
 let root: string;

@@ -1,0 +1,69 @@
+/** The user's SSH agent in a container, for what the configuration allows of it. */
+import { randomBytes } from 'node:crypto';
+import type { Variables } from '../../container/environment';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { AgentFolders } from '../../paths/agent-folders';
+import { AgentProxy } from '../../ssh-agent/agent-proxy';
+import { knownHosts } from '../../ssh-agent/known-hosts';
+import { keyBlob } from '../../ssh-agent/signing-key';
+import type { Host } from '../../system/host';
+import { openLog } from '../../system/log';
+import { within } from '../../system/time-limit';
+import type { Wanted } from '../containers/target';
+import { tell } from '../support/terminal';
+
+/** How long the socket's file may take to be removed, in milliseconds. */
+const removeMs = 500;
+
+/** What a command has of the agent. */
+interface OpenAgent {
+  /** By which programs find it. */
+  readonly env: Variables;
+  /** Takes the socket away. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a socket inside for as long as the connection lasts. Without anything that the configuration allows, and without
+ * an agent here, of which the user is told, there is none. Rejects with `SSH_CONNECT`.
+ */
+export async function openSshAgent(
+  { config, settings }: Pick<Wanted, 'config' | 'settings'>,
+  connection: Pick<SshConnection, 'listen' | 'run'>,
+  host: Host,
+  isQuiet: boolean,
+): Promise<OpenAgent> {
+  const none: OpenAgent = { env: [], close: () => Promise.resolve() };
+  const { sshAgent: hosts } = config.git;
+  const line = settings.own?.signingKey;
+  if (hosts.length === 0 && line === undefined) return none;
+  const log = openLog(host.env);
+  const say = (text: string): void => (isQuiet ? log.warn(text) : tell(text));
+  const agent = host.env.SSH_AUTH_SOCK;
+  if (agent === undefined || agent === '') {
+    say(
+      '[git] of the configuration needs an SSH agent on this machine, and SSH_AUTH_SOCK names none: start one',
+    );
+    return none;
+  }
+  const writable = settings.binds.filter(({ isReadOnly }) => !isReadOnly).map(({ source }) => source);
+  // Read for each connection: the user may come to know a server meanwhile.
+  const hostWith = (key: Buffer) =>
+    knownHosts(hosts, host, new AgentFolders(host.folders.state, writable)).find(({ keys }) =>
+      keys.some((each) => each.equals(key)),
+    )?.host;
+  const rules = { hostWith, signingKey: line === undefined ? undefined : keyBlob(line) };
+  const proxy = new AgentProxy(agent, rules, say);
+  const socket = `/tmp/cai-ssh-agent-${randomBytes(16).toString('hex')}`;
+  await connection.listen(socket, (stream) => void proxy.take(stream));
+  return {
+    env: [['SSH_AUTH_SOCK', socket]],
+    close: async () => {
+      const removing = connection.run({ argv: ['rm', '-f', socket], cwd: '/', env: [] });
+      await within(
+        removeMs,
+        removing.then(({ exited }) => exited).catch(() => undefined),
+      );
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** The commands of a devcontainer.json, which run in a container before any other does. */
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { RunningContainer } from '../../container/provide';
+import type { RemoteCommand } from '../../container/ssh/remote-command';
+import type { SshConnection } from '../../container/ssh/ssh';
+import { runHooks } from '../../devcontainer/hooks';
+import { metadataOf } from '../../devcontainer/metadata';
+import type { Host } from '../../system/host';
+import type { Target } from '../containers/target';
+
+/** Where they run. */
+interface Place {
+  readonly container: RunningContainer;
+  readonly connection: SshConnection;
+  /** The command for whose sake this happens: they have its environment. */
+  readonly command: Promise<Pick<RemoteCommand, 'env' | 'files'>>;
+  readonly host: Host;
+}
+
+/** Runs what has not run yet. One that fails is told, and keeps nothing else from running. Rejects with `SSH_CONNECT`. */
+export async function setUpContainer(
+  { wanted, voice }: Pick<Target, 'wanted' | 'voice'>,
+  { container, connection, command, host }: Place,
+): Promise<void> {
+  const { hooks } = metadataOf(container.devcontainer);
+  if (hooks.length === 0) return;
+  const { name, id, startedAt = 0 } = container;
+  await runHooks(hooks, { name, id, startedAt }, host.folders.state, {
+    run: async (argv, onLine) => {
+      const { env, files } = await command;
+      const cwd = wanted.settings.workingFolder;
+      const remote = await connection.run({ argv, cwd, env, ...(files && { files }) });
+      remote.stdin.end();
+      const told = [remote.stdout, remote.stderr].map((input) =>
+        once(createInterface({ input }).on('line', onLine), 'close'),
+      );
+      const [{ status }] = await Promise.all([remote.exited, ...told]);
+      return status;
+    },
+    begin: (what) => voice.progress.begin(what),
+    line: (text) => voice.progress.report({ kind: 'log', text }),
+    say: (sentence) => {
+      voice.progress.end();
+      voice.tell(sentence);
+    },
+    end: () => voice.progress.end(),
+  });
+}

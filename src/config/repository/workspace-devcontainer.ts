@@ -1,0 +1,116 @@
+/** The development container of a workspace: which one is meant, and whether the user trusts it as it is now. */
+import { posix } from 'node:path';
+import { composeNotice, ignoredNotice } from '../../devcontainer/ignored';
+import { readDevcontainer, type Devcontainer } from '../../devcontainer/devcontainer';
+import { devcontainerNames, findDevcontainer } from '../../devcontainer/find';
+import { isObject, placesInJson } from '../../devcontainer/json';
+import { CaiError } from '../../errors';
+import type { Host } from '../../system/host';
+import { quoted } from '../../system/quoted';
+import { recorded } from '../../workspace/records';
+import { configKeys, type Config } from '../config';
+import { settingsOf, type Setting } from '../config-reader';
+import { JudgedFile } from './judge';
+
+/** One that is there. */
+export interface WorkspaceDevcontainer {
+  /** Its devcontainer.json. */
+  readonly file: string;
+  /** As the user trusts it; `undefined`: it is not trusted as it is now, or cannot be used, and is not used. */
+  readonly trusted: ReadDevcontainer | undefined;
+}
+
+/** One that was read. */
+export interface ReadDevcontainer {
+  /** All of it. */
+  readonly content: Devcontainer;
+  /** `customizations.containai`, if it is trusted. */
+  readonly judged: JudgedFile;
+  /** A sentence for each part that is ignored. */
+  readonly ignored: readonly string[];
+}
+
+/** What follows. */
+interface Found {
+  /** `undefined`: none, or it is not known which is meant. */
+  readonly devcontainer: WorkspaceDevcontainer | undefined;
+  /** A sentence why there is one that is not used. */
+  readonly notices: readonly string[];
+}
+
+/** Looks for the one that `config` means. `before`: the settings that hold without it. */
+export function findWorkspaceDevcontainer(
+  host: Host,
+  root: string,
+  config: Pick<Config, 'devcontainer' | 'env'>,
+  before: readonly Setting[],
+): Found {
+  const { use, name } = config.devcontainer;
+  if (!use) return { devcontainer: undefined, notices: [] };
+  const file = findDevcontainer(root, name);
+  if (file === undefined) return { devcontainer: undefined, notices: choiceNotice(root, name) };
+  const digest = recorded(host.folders.state, 'trusted', file);
+  const unused = (why: string) => ({
+    devcontainer: { file, trusted: undefined },
+    notices: [`${quoted(file)} is not used, because ${why}`],
+  });
+  const remedy = `run: cai trust ${quoted(root)}; to be told no more, set "devcontainer.use" to false`;
+  if (digest === undefined) return unused(`you have not agreed to it: if you want it, ${remedy}`);
+  try {
+    const trusted = readWorkspaceDevcontainer(host, root, file, config, before);
+    if (trusted.content.digest === digest) return { devcontainer: { file, trusted }, notices: [] };
+    return unused(`it has changed since you agreed to it: if you want it as it is now, ${remedy}`);
+  } catch (reason) {
+    if (reason instanceof CaiError) return unused(reason.message);
+    throw reason;
+  }
+}
+
+/** Reads it, whether it is trusted or not. Fails with `CaiError('CONFIG')` for one that cannot be used. */
+export function readWorkspaceDevcontainer(
+  { env, home }: Host,
+  root: string,
+  file: string,
+  config: Pick<Config, 'env'>,
+  before: readonly Setting[],
+): ReadDevcontainer {
+  const names = config.env.import.filter((name) => env[name] !== undefined);
+  const content = readDevcontainer(root, file, Object.fromEntries(names.map((name) => [name, env[name]!])));
+  const { settings, text } = content;
+  const { customizations } = settings;
+  const own = isObject(customizations) ? customizations.containai : undefined;
+  const placeOf = placesInJson(text);
+  const source = {
+    file,
+    text,
+    base: { folder: posix.dirname(file), home },
+    placeOf: (path: Setting['path']) => placeOf(['customizations', 'containai', ...path]),
+  };
+  const judged = new JudgedFile(
+    { ...source, settings: settingsOf(isObject(own) ? own : {}, source, configKeys) },
+    before,
+    true,
+  );
+  return {
+    content,
+    judged,
+    ignored: [
+      ...ignoredNotice(quoted(file), settings),
+      ...composeNotice(quoted(file), settings),
+      ...judged.notices({ never: 'put it into your own config.toml', widens: '' }),
+    ],
+  };
+}
+
+function choiceNotice(root: string, name: string | undefined): string[] {
+  const names = devcontainerNames(root);
+  const list = names.map((each) => quoted(each)).join(', ');
+  if (name !== undefined)
+    return [
+      `"devcontainer.name" is ${quoted(name)}, which is no folder with a devcontainer.json in ${quoted(`${root}/.devcontainer`)}${list && `: choose one of ${list}`}`,
+    ];
+  if (names.length === 0) return [];
+  return [
+    `none of the development containers of ${quoted(root)} is used: choose one of ${list} as "devcontainer.name" in your config.toml, or set "devcontainer.use" to false`,
+  ];
+}

@@ -1,0 +1,87 @@
+/** What `cursor-agent` says about itself and its user. */
+import { objectIn } from '../system/state-folder';
+import { wantsSignIn } from './failures';
+import type { Program, Said } from './program';
+import { firstText, shapeOf, type Shape } from './shapes';
+
+/** A model of the account. */
+export interface Model {
+  /** For `--model`. */
+  readonly id: string;
+  /** For people. */
+  readonly name: string;
+}
+
+/** Asks the program; what does not change while we run is asked once. */
+export class Account {
+  #models: Promise<Model[]> | undefined;
+  #isSignedIn = false;
+
+  /** `cwd`: where short commands run. */
+  constructor(
+    private readonly program: Program,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly cwd: string,
+  ) {}
+
+  /** A key in the environment stands for a sign-in. */
+  get hasKey(): boolean {
+    return firstText(this.env.CURSOR_API_KEY, this.env.CURSOR_AUTH_TOKEN) !== undefined;
+  }
+
+  /**
+   * False only if the program says that nobody is signed in; for a program that cannot say, a turn will show. Sources of
+   * the forms: Cursor's page on authentication; `status --format json` has `isAuthenticated`.
+   */
+  async isSignedIn(): Promise<boolean> {
+    if (this.#isSignedIn || this.hasKey) return true;
+    const said = await this.program.ask(['status', '--format', 'json'], this.cwd);
+    const { isAuthenticated } = shapeOf(objectIn(said.stdout));
+    this.#isSignedIn = isAuthenticated === true;
+    const isDenied = isAuthenticated === undefined && wantsSignIn(`${said.stdout}\n${said.words}`);
+    return isAuthenticated !== false && !isDenied;
+  }
+
+  /** The models of the account; none if the program does not say. Asked again after a failure. */
+  async models(): Promise<Model[]> {
+    this.#models ??= this.program.ask(['models'], this.cwd).then(({ stdout }) => modelsIn(stdout));
+    const models = await this.#models;
+    if (models.length === 0) this.#models = undefined;
+    return models;
+  }
+
+  /** Version, plan and user, as `about` and `status` have them. */
+  async status(): Promise<Shape> {
+    const [about, status] = await Promise.all(
+      ['about', 'status'].map(
+        async (command) => await this.program.ask([command, '--format', 'json'], this.cwd),
+      ),
+    );
+    return { about: toldBy(about!), status: toldBy(status!), hasKey: this.hasKey };
+  }
+
+  /** Runs the sign-in, which opens a browser or names a page. Resolves with what came of it. */
+  async signIn(limitMs: number): Promise<Said> {
+    return await this.program.ask(['login'], this.cwd, limitMs);
+  }
+
+  /** Signs out. */
+  async signOut(): Promise<Said> {
+    this.#isSignedIn = false;
+    this.#models = undefined;
+    return await this.program.ask(['logout'], this.cwd);
+  }
+}
+
+/** Lines of the form `id - Name`, among others: `auto - Auto (default)`. */
+export function modelsIn(text: string): Model[] {
+  const found = text.split('\n').flatMap((line) => {
+    const [, id, name] = /^\s*([\w.[\]=,:/-]+) - (\S.*?)\s*$/.exec(line) ?? [];
+    return id === undefined || name === undefined ? [] : [{ id, name }];
+  });
+  return [...new Map(found.map((model) => [model.id, model])).values()];
+}
+
+function toldBy({ stdout, words, status }: Said): Shape {
+  return objectIn(stdout) ?? { error: words === '' ? `no JSON, exit status ${status ?? 'none'}` : words };
+}

@@ -1,0 +1,289 @@
+/** The agent that editors see: what each call of ACP does. */
+import {
+  agent,
+  RequestError,
+  type AgentApp,
+  type AgentContext,
+  type ContentBlock,
+  type PromptResponse,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
+import { rpcCode } from '../errors';
+import type { Account } from './account';
+import { signInError } from './failures';
+import { helloTo, modes, noModel, settingsOf, signInMethods, type Settings } from './offers';
+import { promptText, titleOf } from './prompt-text';
+import type { Program } from './program';
+import { joined, type SessionRecord, type SessionStore, type Spent } from './sessions';
+import { firstText, shapeOf, type Shape } from './shapes';
+import type { Tokens } from './stream';
+import { Todos } from './todos';
+import { runTurn, type Turn } from './turn';
+
+/** How long a sign-in may take, in milliseconds. */
+const signInMs = 600_000;
+/** A session that is open on this connection. */
+interface OpenSession {
+  record: SessionRecord;
+  readonly todos: Todos;
+  /** The turn that runs. */
+  turn?: { readonly abort: AbortController; readonly done: Promise<unknown> };
+}
+
+/** What `CursorAgent` is made from. */
+export interface CursorAgentOptions {
+  /** Runs Cursor's command line. */
+  readonly program: Program;
+  /** Its account. */
+  readonly account: Account;
+  /** Keeps the sessions. */
+  readonly store: SessionStore;
+  /** The model of new sessions; undefined: Cursor decides. */
+  readonly model: string | undefined;
+  /** Further arguments of every turn. */
+  readonly extraArgs: readonly string[];
+  /** Says on stderr what the editor is not told. */
+  readonly log: (line: string) => void;
+}
+
+/** Sessions, turns and the account of one connection. */
+export class CursorAgent {
+  readonly #open = new Map<string, OpenSession>();
+
+  /** Starts nothing. */
+  constructor(private readonly options: CursorAgentOptions) {}
+
+  /** The handlers of all calls. */
+  app(): AgentApp {
+    const { account, store } = this.options;
+    return agent({ name: 'cai-cursor' })
+      .onRequest('initialize', ({ params }) => helloTo(params))
+      .onRequest('authenticate', async ({ params }) => await this.#signIn(params.methodId))
+      .onRequest('logout', async () => await this.#signOut())
+      .onRequest('session/new', async ({ params }) => await this.#new(params.cwd, params.mcpServers.length))
+      .onRequest('session/load', async ({ params, client }) => {
+        const session = this.#reopen(params.sessionId, params.cwd);
+        for (const update of store.transcript(params.sessionId))
+          await tell(client, params.sessionId, [update]);
+        return await this.#settings(session.record);
+      })
+      .onRequest('session/resume', async ({ params }) => {
+        return await this.#settings(this.#reopen(params.sessionId, params.cwd).record);
+      })
+      .onRequest('session/list', ({ params }) => ({
+        sessions: store
+          .list()
+          .filter(({ chatId, cwd }) => chatId !== undefined && (params.cwd ?? cwd) === cwd)
+          .map(({ id: sessionId, cwd, title, updatedAt }) => ({
+            sessionId,
+            cwd,
+            updatedAt,
+            title: title ?? null,
+          })),
+      }))
+      .onRequest('session/close', async ({ params }) => await this.#close(params.sessionId))
+      .onRequest('session/delete', async ({ params }) => {
+        if (this.#open.has(params.sessionId)) await this.#close(params.sessionId);
+        store.remove(params.sessionId);
+      })
+      .onRequest('session/set_mode', ({ params }) => {
+        if (!modes.some(({ id }) => id === params.modeId))
+          throw invalid(`"modeId" must be one of ${modes.map(({ id }) => id).join(', ')}`);
+        this.#change(this.#session(params.sessionId), { mode: params.modeId });
+      })
+      .onRequest('session/set_config_option', async ({ params }) => {
+        const session = this.#session(params.sessionId);
+        if (params.configId !== 'model' || typeof params.value !== 'string' || params.value.startsWith('-'))
+          throw invalid('the only option is "model", and its value the id of a model');
+        this.#change(session, { model: params.value });
+        const { configOptions } = await this.#settings(session.record);
+        return { configOptions };
+      })
+      .onRequest('session/prompt', async ({ params, client, signal }) => {
+        return await this.#prompt(this.#session(params.sessionId), params.prompt, client, signal);
+      })
+      .onNotification('session/cancel', ({ params }) => this.#open.get(params.sessionId)?.turn?.abort.abort())
+      .onRequest('_cursor/usage', shapeOf, ({ params }) => this.#usage(params))
+      .onRequest('_cursor/status', shapeOf, async () => await account.status())
+      .onRequest('_cursor/models', shapeOf, async () => ({ models: await account.models() }));
+  }
+
+  /** Cancels every turn. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((id) => this.#close(id)));
+    await this.options.program.stopAll();
+  }
+
+  async #new(cwd: string, mcpServers: number): Promise<{ sessionId: string } & Settings> {
+    const { account, store, model, log } = this.options;
+    if (!cwd.startsWith('/')) throw invalid('"cwd" must be an absolute path');
+    if (mcpServers > 0)
+      log(`${mcpServers} MCP servers of the editor are left out: Cursor takes its own from .cursor/mcp.json`);
+    if (!(await account.isSignedIn())) throw signInError();
+    const record = store.create({ cwd, mode: 'agent', model: model ?? noModel });
+    this.#open.set(record.id, { record, todos: new Todos() });
+    return { sessionId: record.id, ...(await this.#settings(record)) };
+  }
+
+  #reopen(sessionId: string, cwd: string): OpenSession {
+    const known = this.#open.get(sessionId);
+    const record = known?.record ?? this.options.store.find(sessionId);
+    if (record === undefined) throw RequestError.sessionNotFound(sessionId);
+    if (record.cwd !== cwd)
+      throw invalid(
+        `this session belongs to ${record.cwd}: Cursor finds a chat only in the folder where it began`,
+      );
+    const session = known ?? { record, todos: new Todos() };
+    this.#open.set(sessionId, session);
+    return session;
+  }
+
+  async #settings(record: SessionRecord): Promise<Settings> {
+    return settingsOf(record, await this.options.account.models());
+  }
+
+  #session(sessionId: string): OpenSession {
+    const session = this.#open.get(sessionId);
+    if (session === undefined) throw RequestError.sessionNotFound(sessionId);
+    return session;
+  }
+
+  #change(session: OpenSession, fields: Partial<SessionRecord>): void {
+    session.record = { ...session.record, ...fields };
+    this.options.store.save(session.record);
+  }
+
+  async #close(sessionId: string): Promise<void> {
+    const { turn } = this.#session(sessionId);
+    turn?.abort.abort();
+    await turn?.done;
+    this.#open.delete(sessionId);
+  }
+
+  async #prompt(
+    session: OpenSession,
+    blocks: readonly ContentBlock[],
+    client: AgentContext,
+    signal: AbortSignal,
+  ): Promise<PromptResponse & { usage?: Tokens }> {
+    if (session.turn !== undefined)
+      throw new RequestError(
+        rpcCode.invalidRequest,
+        'a turn of this session is running: cancel it, or wait for its end',
+      );
+    const prompt = promptText(blocks);
+    const abort = new AbortController();
+    const stop = (): void => abort.abort();
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    const done = this.#turn(session, prompt, blocks, client, abort.signal);
+    session.turn = { abort, done: done.catch(() => undefined) };
+    try {
+      const turn = await done;
+      if (turn.failure !== undefined) throw turn.failure;
+      const tokens = turn.result?.tokens;
+      // `usage` is not in the stable schema yet; `cai usage` and some editors read it.
+      return {
+        stopReason: turn.isCancelled ? 'cancelled' : 'end_turn',
+        ...(tokens && { usage: tokens }),
+      };
+    } finally {
+      delete session.turn;
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async #turn(
+    session: OpenSession,
+    prompt: string,
+    blocks: readonly ContentBlock[],
+    client: AgentContext,
+    signal: AbortSignal,
+  ): Promise<Turn> {
+    const { program, extraArgs, store, log } = this.options;
+    const { id, cwd, chatId, mode, model } = session.record;
+    this.#change(session, {
+      updatedAt: new Date().toISOString(),
+      title: session.record.title ?? titleOf(blocks),
+    });
+    store.append(
+      id,
+      blocks.map((content) => ({ sessionUpdate: 'user_message_chunk', content })),
+    );
+    const told: SessionUpdate[] = [];
+    const turn = await runTurn({
+      ...{ program, cwd, prompt, signal, log, todos: session.todos },
+      args: [
+        ...['-p', '--output-format', 'stream-json', '--stream-partial-output'],
+        ...(chatId === undefined ? [] : ['--resume', chatId]),
+        ...(model === noModel ? [] : ['--model', model]),
+        ...(mode === 'agent' ? [] : ['--mode', mode]),
+        ...extraArgs,
+      ],
+      onChat: (chatId) => this.#change(session, { chatId }),
+      tell: async (updates) => {
+        told.push(...updates);
+        await tell(client, id, updates);
+      },
+    });
+    store.append(id, joined(told));
+    this.#change(session, { spent: spentWith(session.record.spent, turn) });
+    return turn;
+  }
+
+  #usage(params: Shape): Shape {
+    const wanted = firstText(params.sessionId);
+    const records = this.options.store.list().filter(({ id }) => wanted === undefined || id === wanted);
+    if (wanted !== undefined && records.length === 0) throw RequestError.sessionNotFound(wanted);
+    return {
+      sessions: records.map(({ id: sessionId, cwd, title, model, updatedAt, spent }) => {
+        return { sessionId, cwd, title, model, updatedAt, ...spent };
+      }),
+    };
+  }
+
+  async #signIn(methodId: string): Promise<void> {
+    const { account } = this.options;
+    if (methodId === signInMethods.key && !account.hasKey) throw signInError();
+    if (methodId === signInMethods.login) {
+      const said = await account.signIn(signInMs);
+      if (said.status !== 0) throw signInError();
+    }
+    if (!(await account.isSignedIn())) throw signInError();
+  }
+
+  async #signOut(): Promise<void> {
+    const { status, words } = await this.options.account.signOut();
+    if (status === 0) return;
+    throw new RequestError(
+      rpcCode.internalError,
+      `"cursor-agent logout" has failed${words === '' ? '' : `: ${words}`}: run it in a terminal`,
+    );
+  }
+}
+
+async function tell(
+  client: AgentContext,
+  sessionId: string,
+  updates: readonly SessionUpdate[],
+): Promise<void> {
+  for (const update of updates) await client.notify('session/update', { sessionId, update });
+}
+
+function spentWith(spent: Spent, { result, toolCalls }: Turn): Spent {
+  const tokens = result?.tokens;
+  return {
+    turns: spent.turns + 1,
+    toolCalls: spent.toolCalls + toolCalls,
+    durationMs: spent.durationMs + (result?.durationMs ?? 0),
+    inputTokens: spent.inputTokens + (tokens?.inputTokens ?? 0),
+    outputTokens: spent.outputTokens + (tokens?.outputTokens ?? 0),
+    cachedReadTokens: spent.cachedReadTokens + (tokens?.cachedReadTokens ?? 0),
+    cachedWriteTokens: spent.cachedWriteTokens + (tokens?.cachedWriteTokens ?? 0),
+    totalTokens: spent.totalTokens + (tokens?.totalTokens ?? 0),
+  };
+}
+
+function invalid(what: string): RequestError {
+  return new RequestError(rpcCode.invalidParams, what);
+}

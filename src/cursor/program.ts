@@ -1,0 +1,141 @@
+/** Runs `cursor-agent`, each time in a process group of its own, which is ended with all that it has started. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { isGroupAlive, signalGroup } from '../system/process-group';
+import { within } from '../system/time-limit';
+import type { End } from './failures';
+
+/** How long a process group has between SIGTERM and SIGKILL, in milliseconds. */
+const killAfterMs = 300;
+/** How long the output of a process that is gone is read on, in milliseconds: another may hold the pipe. */
+const readOnMs = 500;
+/** How long a short command may take, in milliseconds. */
+const shortMs = 20_000;
+/** How much of stderr is kept, in characters. */
+const maxWords = 4_000;
+
+/** What a short command has said. */
+export interface Said extends End {
+  /** Its output. */
+  readonly stdout: string;
+}
+
+/** The program, and all its runs that have not ended. */
+export class Program {
+  readonly #running = new Set<Run>();
+
+  /** `path`: a name on the PATH of `env`, or a path, which is taken from `folder`. */
+  constructor(
+    private readonly path: string,
+    private readonly env: NodeJS.ProcessEnv,
+    folder: string,
+  ) {
+    // The folder of a session is not to decide what is started in it.
+    if (path.includes('/')) this.path = resolve(folder, path);
+  }
+
+  /** What it is called in messages. */
+  get name(): string {
+    return this.path;
+  }
+
+  /** Starts a run. `input` is all of its stdin; without it, the terminal's is used. */
+  start(args: readonly string[], cwd: string, input?: string): Run {
+    const run = new Run(this.path, args, { cwd, env: this.env }, input);
+    this.#running.add(run);
+    void run.ended.then(() => this.#running.delete(run));
+    return run;
+  }
+
+  /** Runs a short command to its end. */
+  async ask(args: readonly string[], cwd: string, limitMs = shortMs): Promise<Said> {
+    const run = this.start(args, cwd, '');
+    const lines: string[] = [];
+    const read = (async () => {
+      for await (const line of run.lines) lines.push(line);
+      return await run.ended;
+    })();
+    const end = await within(limitMs, read);
+    if (end !== undefined) return { ...end, stdout: lines.join('\n') };
+    await run.stop();
+    return { status: null, words: `no answer in ${limitMs / 1_000} s: timed out`, stdout: '' };
+  }
+
+  /** Ends every run. */
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running].map((run) => run.stop()));
+  }
+}
+
+/** One run of the program. */
+export class Run {
+  /** Lines of its stdout. They end soon after it does, even if another process still holds the pipe. */
+  readonly lines: AsyncIterable<string>;
+  /** Resolves when the process is gone. */
+  readonly ended: Promise<End>;
+  readonly #child: ChildProcess;
+  #stopping: Promise<void> | undefined;
+  #hasEnded = false;
+
+  /** Starts it. */
+  constructor(
+    path: string,
+    args: readonly string[],
+    place: { cwd: string; env: NodeJS.ProcessEnv },
+    input?: string,
+  ) {
+    const stdio = input === undefined ? ('inherit' as const) : ('pipe' as const);
+    // Without input it has the terminal, which only the group in the foreground may read.
+    const child = spawn(path, args, { ...place, stdio, detached: input !== undefined });
+    this.#child = child;
+    let words = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-maxWords)));
+    this.lines = linesOf(child.stdout);
+    this.ended = new Promise((done) => {
+      child.on('error', (startError) => done({ status: null, words, startError }));
+      child.on('exit', () => setTimeout(() => child.stdout?.destroy(), readOnMs).unref());
+      child.on('close', (status) => done({ status, words: words.trim() }));
+    });
+    void this.ended.then(() => (this.#hasEnded = true));
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  }
+
+  /**
+   * Ends it and what it has started: SIGTERM, then SIGKILL. Resolves when it is gone. What a run that has ended by itself
+   * left running is meant to run.
+   */
+  async stop(): Promise<void> {
+    if (this.#hasEnded) return;
+    this.#stopping ??= this.#end();
+    await this.#stopping;
+  }
+
+  async #end(): Promise<void> {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    signalGroup(pid, 'SIGTERM');
+    await within(killAfterMs, this.ended);
+    if (isGroupAlive(pid)) signalGroup(pid, 'SIGKILL');
+    await this.ended;
+  }
+}
+
+/** The lines of a stream until it ends or is destroyed, without their ends; `null`: none. */
+async function* linesOf(stream: Readable | null): AsyncGenerator<string> {
+  let begun: string[] = [];
+  try {
+    for await (const chunk of stream?.setEncoding('utf8') ?? []) {
+      const [first = '', ...more] = (chunk as string).split('\n');
+      begun.push(first);
+      for (const next of more) {
+        yield begun.join('');
+        begun = [next];
+      }
+    }
+  } catch {
+    // It was destroyed, as its process is gone.
+  }
+  if (begun.join('') !== '') yield begun.join('');
+}

@@ -1,0 +1,179 @@
+/** What `cursor-agent -p --output-format stream-json` writes, line by line, as updates of ACP. */
+import type { SessionUpdate } from '@agentclientprotocol/sdk';
+import { firstNumber, firstText, shapeOf, textIn, type Shape } from './shapes';
+import { type Todos } from './todos';
+import { faceOf, outcomeOf, toolReportOf, type ToolFace } from './tools';
+
+/** Tokens of a turn, in the words of ACP. */
+export interface Tokens {
+  /** Not counting what came from a cache. */
+  readonly inputTokens: number;
+  /** What the model wrote. */
+  readonly outputTokens: number;
+  /** Read from a cache. */
+  readonly cachedReadTokens: number;
+  /** Written to a cache. */
+  readonly cachedWriteTokens: number;
+  /** Input and output. */
+  readonly totalTokens: number;
+}
+
+/** The end of a turn as Cursor tells it. */
+export interface Result {
+  /** It says that the turn has failed. */
+  readonly isError: boolean;
+  /** The answer, or what went wrong. */
+  readonly text: string;
+  /** How long it took, in milliseconds. */
+  readonly durationMs: number | undefined;
+  /** Undefined for versions that do not count. */
+  readonly tokens: Tokens | undefined;
+}
+
+/** Reads the lines of one run, which may have any form. */
+export class Stream {
+  /** Cursor's id of the chat, with which a later run goes on. */
+  chatId: string | undefined;
+  /** The last line of a turn that has come to its end. */
+  result: Result | undefined;
+  /** Something has come that Cursor writes only once it works: it is not to be asked again. */
+  hasOutput = false;
+  /** How many tools were called. */
+  toolCalls = 0;
+  /** What was no JSON, or an error: it may say why there is no result. */
+  words = '';
+  readonly #open = new Map<string, { readonly face: ToolFace; readonly atMs: number }>();
+  /** The text since the last tool call, and that of the whole turn. */
+  #run = '';
+  #turn = '';
+
+  /** `cwd`: the folder of the session. `todos`: what the session has to do. */
+  constructor(
+    private readonly cwd: string,
+    private readonly todos: Todos,
+    private readonly now = (): number => Date.now(),
+  ) {}
+
+  /** Takes a line, and returns what the editor is told. It never throws. */
+  take(text: string): SessionUpdate[] {
+    const line = jsonIn(text);
+    if (line === undefined) {
+      if (text.trim() !== '') this.words = `${this.words}\n${text}`.slice(-4_000).trim();
+      return [];
+    }
+    if (line.type === 'error') {
+      this.words = firstText(line.message, shapeOf(line.error).message, line.error) ?? this.words;
+      return [];
+    }
+    this.hasOutput = true;
+    this.chatId = firstText(line.session_id) ?? this.chatId;
+    switch (line.type) {
+      case 'thinking':
+        return chunk('agent_thought_chunk', firstText(line.text) ?? '');
+      case 'assistant':
+        return chunk('agent_message_chunk', this.#newText(line));
+      case 'tool_call':
+        this.#run = '';
+        return this.#tool(line);
+      case 'result':
+        return this.#end(line);
+      default:
+        return [];
+    }
+  }
+
+  /** The end of the run: calls whose end never came have failed. */
+  close(): SessionUpdate[] {
+    const open = [...this.#open.keys()];
+    this.#open.clear();
+    return open.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));
+  }
+
+  /**
+   * Text that has not come yet. A piece has `timestamp_ms` and no `model_call_id`. Everything else repeats the whole
+   * text of the pieces before it, or is all there is of it. Source: Cursor's page on its output format.
+   */
+  #newText(line: Shape): string {
+    const text = textIn(shapeOf(line.message).content ?? line.text);
+    const isPiece = line.timestamp_ms !== undefined && line.model_call_id === undefined;
+    const told = isPiece
+      ? undefined
+      : [this.#turn, this.#run].find((each) => each !== '' && text.startsWith(each));
+    const rest = text.slice(told?.length ?? 0);
+    this.#turn += rest;
+    this.#run = isPiece ? this.#run + rest : '';
+    return rest;
+  }
+
+  #tool(line: Shape): SessionUpdate[] {
+    const report = toolReportOf(line);
+    const { id: toolCallId, args, result, name } = report;
+    const known = this.#open.get(toolCallId);
+    const atMs = report.atMs ?? this.now();
+    const face = known?.face ?? faceOf(report, this.cwd);
+    const call = { toolCallId, ...face, rawInput: args, name };
+    if (known === undefined) this.toolCalls += 1;
+    if (!report.isOver) {
+      this.#open.set(toolCallId, { face, atMs });
+      if (known !== undefined) return [];
+      return [{ sessionUpdate: 'tool_call', ...call, status: 'in_progress' }];
+    }
+    this.#open.delete(toolCallId);
+    const { status, content, facts } = outcomeOf(report, this.cwd);
+    const durationMs = report.durationMs ?? (known && Math.max(0, atMs - known.atMs));
+    const end = {
+      toolCallId,
+      status,
+      content,
+      ...(result !== undefined && { rawOutput: result }),
+      _meta: { cursor: { ...facts, ...(durationMs !== undefined && { durationMs }) } },
+    };
+    const plan = /^(updateTodos|todo)/i.test(name) ? this.#plan(args, result) : [];
+    return known === undefined
+      ? [{ sessionUpdate: 'tool_call', ...call, ...end }, ...plan]
+      : [{ sessionUpdate: 'tool_call_update', ...end }, ...plan];
+  }
+
+  #plan(args: Shape, result: unknown): SessionUpdate[] {
+    const after = shapeOf(shapeOf(result).success);
+    const isWhole = Array.isArray(after.todos) && after.wasMerge !== true;
+    const entries = isWhole
+      ? this.todos.update(after.todos, false)
+      : this.todos.update(args.todos, args.merge === true);
+    return [{ sessionUpdate: 'plan', entries }];
+  }
+
+  #end(line: Shape): SessionUpdate[] {
+    const isError = line.is_error === true || (line.subtype !== undefined && line.subtype !== 'success');
+    const text = firstText(line.result, line.error, shapeOf(line.error).message) ?? '';
+    this.result = { isError, text, durationMs: firstNumber(line.duration_ms), tokens: tokensIn(line.usage) };
+    // A version that writes no `assistant` lines says all of it here.
+    return isError || this.#turn !== '' ? [] : chunk('agent_message_chunk', text);
+  }
+}
+
+function chunk(sessionUpdate: 'agent_thought_chunk' | 'agent_message_chunk', text: string): SessionUpdate[] {
+  return text === '' ? [] : [{ sessionUpdate, content: { type: 'text', text } }];
+}
+
+function tokensIn(value: unknown): Tokens | undefined {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = shapeOf(value);
+  const [input, output] = [firstNumber(inputTokens), firstNumber(outputTokens)];
+  if (input === undefined && output === undefined) return undefined;
+  return {
+    inputTokens: input ?? 0,
+    outputTokens: output ?? 0,
+    cachedReadTokens: firstNumber(cacheReadTokens) ?? 0,
+    cachedWriteTokens: firstNumber(cacheWriteTokens) ?? 0,
+    totalTokens: (input ?? 0) + (output ?? 0),
+  };
+}
+
+function jsonIn(text: string): Shape | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    return shapeOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

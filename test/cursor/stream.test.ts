@@ -1,0 +1,66 @@
+import { Stream } from '../../src/cursor/stream';
+import { Todos } from '../../src/cursor/todos';
+
+const piece = (text: string): string => assistant(text, { timestamp_ms: 1 });
+const assistant = (text: string, fields: object = {}): string =>
+  JSON.stringify({ type: 'assistant', message: { content: [{ type: 'text', text }] }, ...fields });
+const tool = (subtype: string, fields: object = {}): string =>
+  JSON.stringify({ type: 'tool_call', subtype, call_id: 'c', tool_call: { readToolCall: {} }, ...fields });
+
+function told(lines: readonly string[]): string[] {
+  const stream = new Stream('/work', new Todos());
+  return lines
+    .flatMap((line) => stream.take(line))
+    .map((update) =>
+      'content' in update && update.content && 'text' in update.content ? update.content.text : '-',
+    );
+}
+
+test.each<[string, string[], string[]]>([
+  ['pieces, and then all of them', [piece('a'), piece('b'), assistant('ab')], ['a', 'b']],
+  ['equal pieces', [piece('ha'), piece('ha'), assistant('haha')], ['ha', 'ha']],
+  ['no pieces', [assistant('ab')], ['ab']],
+  [
+    'pieces that are repeated before a tool',
+    [piece('a'), assistant('a', { timestamp_ms: 2, model_call_id: 'm' })],
+    ['a'],
+  ],
+  [
+    'the same words before and after a tool',
+    [piece('a'), tool('started'), piece('a'), assistant('a')],
+    ['a', '-', 'a'],
+  ],
+  ['the whole turn in the end', [piece('a'), tool('started'), piece('b'), assistant('ab')], ['a', '-', 'b']],
+  ['a piece that was lost', [piece('a'), assistant('abc')], ['a', 'bc']],
+  ['only a result', ['{"type":"result","result":"all"}'], ['all']],
+  ['text and a result', [piece('a'), '{"type":"result","result":"a"}'], ['a']],
+])('text comes once, with %s', (_what, lines, texts) => {
+  expect(told(lines)).toEqual(texts);
+});
+
+test('what is no JSON is kept as words, up to a limit, and is no output', () => {
+  const stream = new Stream('/work', new Todos());
+
+  for (const line of ['x'.repeat(5_000), '', 'Error: no']) expect(stream.take(line)).toEqual([]);
+
+  expect([stream.hasOutput, stream.words.length]).toEqual([false, 4_000]);
+  expect(stream.words).toMatch(/Error: no$/);
+  stream.take('{"type":"error","message":"worse"}');
+  expect(stream.words).toBe('worse');
+  stream.take('{"type":"system","session_id":"s"}');
+  expect([stream.hasOutput, stream.chatId]).toEqual([true, 's']);
+});
+
+test('a call that is started twice is told once, and its time is measured where Cursor does not say', () => {
+  let nowMs = 1_000;
+  const stream = new Stream('/work', new Todos(), () => nowMs);
+  expect(stream.take(tool('started'))).toHaveLength(1);
+  expect(stream.take(tool('started'))).toEqual([]);
+  nowMs = 1_250;
+
+  const ended = stream.take(tool('completed', { tool_call: { readToolCall: { result: { success: {} } } } }));
+
+  expect(ended).toMatchObject([{ status: 'completed', _meta: { cursor: { durationMs: 250 } } }]);
+  expect(stream.close()).toEqual([]);
+  expect(stream.toolCalls).toBe(1);
+});
