@@ -62,13 +62,15 @@ export function pass(
     const fail = (reason: unknown) => reject(brokeOff(place, reason));
     // An answer that waits for another one is not told that their connection has ended.
     const giveUp = (): void => void sent.destroy();
-    request.socket.once('close', giveUp);
+    // A request that is answered before its end has come has no socket any more.
+    const { socket } = request;
+    socket.once('close', giveUp);
     sent.on('error', fail).on('close', () => {
-      request.socket.off('close', giveUp);
+      socket.off('close', giveUp);
       if (!response.headersSent) fail(new Error('there is no answer'));
     });
-    sent.on('upgrade', (_got, socket) => {
-      socket.destroy();
+    sent.on('upgrade', (_got, far) => {
+      far.destroy();
       fail(new Error('it changed to another protocol'));
     });
     sent.on('response', (got) => {
@@ -82,7 +84,7 @@ export function pass(
       }
     });
     response.on('close', giveUp);
-    if (request.socket.destroyed) giveUp();
+    if (socket.destroyed) giveUp();
     else pipeline(request, sent, () => undefined);
   });
 }

@@ -44,10 +44,17 @@ interface Given {
   readonly secret?: () => Promise<string>;
   /** Who the server is said to be. */
   readonly identity?: Identity;
+  /** What becomes of the way there; by default it leads to the server. */
+  readonly reach?: () => Promise<never>;
 }
 
 /** The real server, which answers with what it got, and the port of a proxy that leads to it. */
-async function given({ credential = anthropic, secret = () => Promise.resolve(key), identity }: Given = {}) {
+async function given({
+  credential = anthropic,
+  secret = () => Promise.resolve(key),
+  identity,
+  reach,
+}: Given = {}) {
   const server = https.createServer(identity ?? (await identityFor(host, world!)), (request, response) => {
     const { method, url, rawHeaders } = request;
     if (url === '/moved') response.writeHead(302, { Location: 'https://evil.example/' });
@@ -63,7 +70,7 @@ async function given({ credential = anthropic, secret = () => Promise.resolve(ke
   const dialled: string[] = [];
   const tunnel = ({ host: name, port }: { host: string; port: number }) => {
     dialled.push(`${name}:${port}`);
-    return Promise.resolve(connect(serverPort, '127.0.0.1'));
+    return reach?.() ?? Promise.resolve(connect(serverPort, '127.0.0.1'));
   };
   const dialler = { tunnel, direct: tunnel, check: () => Promise.resolve(), proxyFor: () => undefined };
   const keyed = new KeyedHost(
@@ -184,6 +191,17 @@ describe('a host that gets a key', () => {
       const got = await request(port, { path: '/', headers: { 'X-Api-Key': placeholder } });
       expect(got.status).toBe(502);
       expect(got.body).toMatch(/^cai: api\.anthropic\.com:443 broke off \(/);
+    }
+  });
+
+  test('that cannot be reached while a body is still coming is told, and the next request is served', async () => {
+    const { port } = await given({ reach: () => Promise.reject(new Refusal('nobody is there', 502)) });
+
+    for (const path of ['/1', '/2']) {
+      const secure = await secured(port);
+      secure.write(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`);
+
+      expect(await text(secure)).toMatch(/^HTTP\/1\.1 502 cai: .* \(nobody is there\)\r\n/);
     }
   });
 
