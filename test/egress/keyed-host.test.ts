@@ -199,7 +199,9 @@ describe('a host that gets a key', () => {
 
     for (const path of ['/1', '/2']) {
       const secure = await secured(port);
-      secure.write(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`);
+      secure.write(
+        `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`,
+      );
 
       expect(await text(secure)).toMatch(/^HTTP\/1\.1 502 cai: .* \(nobody is there\)\r\n/);
     }

@@ -13,7 +13,7 @@ import { NumberedEditor } from './cuts/numbered-editor';
 import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
 
-const cuts = Number(process.env.CAI_CUTS ?? 200);
+const cuts = Number(process.env.CAI_CUTS ?? 40);
 jest.setTimeout(10 * patienceMs);
 const sessions = 3;
 

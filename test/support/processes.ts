@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { patienceMs } from './patience';
 
+/** Time between two looks, in milliseconds: looking all the time takes the processor from those that are looked at. */
+const lookEveryMs = 5;
+
 /** Whether a process runs; one that only waits to be reaped does not. */
 export function isAlive(pid: number): boolean {
   return ![undefined, 'Z'].includes(stateOf(`${pid}`));
@@ -17,7 +20,7 @@ export async function untilIdle(...pids: readonly number[]): Promise<void> {
   let idleLooks = 0;
   await until(() => {
     idleLooks = pids.every(isAsleep) ? idleLooks + 1 : 0;
-    return idleLooks === 100;
+    return idleLooks === 20;
   }, `the processes ${pids.join()} do not come to rest`);
 }
 
@@ -25,7 +28,7 @@ async function until(isSo: () => boolean, complaint: string): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!isSo()) {
     if (Date.now() > deadline) throw new Error(complaint);
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
 }
 

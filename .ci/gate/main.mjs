@@ -1,0 +1,170 @@
+/**
+ * `.ci/run`: everything that a change has to pass, on a clean checkout, as `steps.mjs` lists it. Each step has a limit, and
+ * all of them together have one; what has not run has failed. Suites that were green with the same content are not run
+ * again for a day (`memory.mjs`), unless with `--all`. What has failed is run once more at the end, with nothing beside
+ * it: a test that passes then is flaky, which is told, and fails if it was so before. The last line is the sum of the
+ * tests; the exit status is 0 only if nothing failed.
+ */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { endBySignals, lastLines, limited } from './limited.mjs';
+import { logs, noteFlaky, recalled, remember } from './memory.mjs';
+import { resultsOf } from './results.mjs';
+
+/** How long all of it may take, in milliseconds; after it nothing begins. */
+const allMs = 44 * 60_000;
+/** How long a service has to end, in milliseconds. */
+const cleanUpMs = 120_000;
+/** How long a wait of a test may last here, where suites run beside each other, in milliseconds; a test has twice that. */
+const patienceMs = 120_000;
+/** How much is shown of a step or a test that failed, in lines. */
+const [shownOfStep, shownOfTest] = [40, 30];
+
+const { phases } = await import(process.env.CAI_GATE_STEPS ?? './steps.mjs');
+const steps = phases.flatMap(({ lanes }) => lanes.flat());
+const root = process.cwd();
+const reporter = join(import.meta.dirname, 'reporter.mjs');
+const { values: options } = parseArgs({ options: { all: { type: 'boolean' } } });
+const began = Date.now();
+const environment = { ...process.env, CAI_TEST_PATIENCE_MS: String(patienceMs) };
+/** Scripts of services that were started, the newest first. */
+const services = [];
+/** What each step came to, by its name, with the step. */
+const outcomes = new Map();
+
+const print = (line) => process.stdout.write(`${line}\n`);
+const shown = (lines) => lines.map((line) => `  | ${line}`).join('\n');
+const seconds = (sinceMs) => `${Math.round((Date.now() - sinceMs) / 1000)} s`;
+
+function sumLine({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+/** Ends the services; each of them does nothing if it does not run. */
+async function cleanUp() {
+  for (const script of services.splice(0)) {
+    const log = join(logs, 'clean-up.log');
+    const defect = await limited([script, 'stop'], { env: environment, log, limitMs: cleanUpMs });
+    if (defect !== undefined) print(`${script} stop: ${defect}\n${shown(lastLines(log, shownOfStep))}`);
+  }
+}
+
+/** A service is started at the second attempt if need be, and what it tells of itself is for all later steps. */
+function commandOf({ command, script, filters = [] }, log) {
+  if (script === undefined) return [...command, ...filters];
+  const settings = `${log}.env`;
+  const start = `{ "$0" start || "$0" start; } && settings=$("$0" env) && eval "$settings" && env -0 >"$1"`;
+  return ['bash', '-c', start, script, settings];
+}
+
+/** Runs a step; `again`: only these of its files, which have failed before. */
+async function run(step, again) {
+  const log = join(logs, `${step.name}${again === undefined ? '' : '-again'}.log`);
+  const limitMs = Math.min(step.limitS * 1000, began + allMs - Date.now());
+  if (limitMs <= 0)
+    return { passed: 0, skipped: 0, failed: [{ name: step.name, message: 'there was no time left' }] };
+  const results = `${log}.results`;
+  rmSync(results, { force: true });
+  const env = { ...environment, ...step.env, CAI_GATE_RESULTS: results };
+  if (step.isOneUser) env.CAI_TEST_USER = env.CAI_TEST_USER?.split(' ')[0];
+  if (step.script !== undefined) services.unshift(step.script);
+  const command = commandOf(again === undefined ? step : { ...step, filters: again }, log);
+  if (step.isSuite) command.push(`--reporters=${reporter}`, `--testTimeout=${2 * patienceMs}`);
+  const defect = await limited(command, { env, log, limitMs });
+  if (step.script !== undefined && defect === undefined) adopt(`${log}.env`);
+  if (step.isSuite) return { ...resultsOf(results, root, defect), defect, log };
+  const failed = defect === undefined ? [] : [{ name: step.name, message: '' }];
+  return { passed: 0, skipped: 0, failed, defect, log };
+}
+
+/** Takes over the environment that a service has left in a file. */
+function adopt(file) {
+  for (const entry of readFileSync(file, 'utf8').split('\0').filter(Boolean)) {
+    const at = entry.indexOf('=');
+    environment[entry.slice(0, at)] = entry.slice(at + 1);
+  }
+}
+
+/** Whether a step is left out: it was green, or nobody needs the service. */
+function isLeftOut({ name, script }) {
+  if (script === undefined) return outcomes.has(name);
+  return !steps.some((each) => each.needs?.includes(name) && !outcomes.has(each.name));
+}
+
+/** Takes over what was green with the same content. */
+function recall(step) {
+  const kept = recalled(step);
+  if (kept === undefined) return;
+  outcomes.set(step.name, { step, failed: [], ...kept });
+  print(`${step.name}: kept (${kept.hours} h): ${sumLine(outcomes.get(step.name))}`);
+}
+
+async function play(step) {
+  if (isLeftOut(step)) return;
+  const since = Date.now();
+  const outcome = await run(step);
+  outcomes.set(step.name, { step, ...outcome });
+  remember(step, outcome.failed.length === 0, outcome);
+  const { defect, log } = outcome;
+  print(`${step.name}: ${seconds(since)}: ${sumLine(outcome)}${defect === undefined ? '' : ` (${defect})`}`);
+  if (defect !== undefined) print(shown(lastLines(log, shownOfStep)));
+}
+
+async function playPhase({ name, lanes }) {
+  const since = Date.now();
+  print(`\n== ${name}`);
+  const playLane = async (lane) => {
+    for (const step of lane) await play(step);
+  };
+  await Promise.all(lanes.map(playLane));
+  print(`== ${name}: ${seconds(since)}`);
+}
+
+/**
+ * Runs again, with nothing beside it, what has failed and can be named: files of a suite, or a step that says so. Returns
+ * the names of what passed then.
+ */
+async function playAgain({ step, passed, failed, files = [] }) {
+  const since = Date.now();
+  const again = await run(step, files);
+  const names = new Set(again.failed.map(({ name }) => name));
+  const isNamed = ({ name }) => step.retry || files.some((file) => name.startsWith(`${file}: `));
+  const flaky = failed.filter((each) => isNamed(each) && !names.has(each.name));
+  const still = [...failed.filter((each) => !isNamed(each)), ...again.failed];
+  outcomes.set(step.name, { step, ...again, passed: passed + flaky.length, failed: still });
+  print(`${step.name}, again: ${seconds(since)}: ${flaky.length} flaky, ${still.length} failed`);
+  return flaky.map(({ name }) => name);
+}
+
+async function playAll() {
+  for (const phase of phases) await playPhase(phase);
+  const broken = [...outcomes.values()].filter(
+    ({ step, failed, files = [] }) => failed.length > 0 && (step.retry || files.length > 0),
+  );
+  const flaky = [];
+  for (const outcome of broken) flaky.push(...(await playAgain(outcome)));
+  return flaky;
+}
+
+/** Tells what failed and what was flaky, then the sums; returns whether all is well. */
+function conclude(flaky) {
+  const twice = noteFlaky(flaky).map((name) => ({ name, message: 'it was flaky in an earlier run, too' }));
+  const failed = [...[...outcomes.values()].flatMap((each) => each.failed), ...twice];
+  const count = (what) => [...outcomes.values()].reduce((sum, each) => sum + each[what], 0);
+  for (const { name, message } of failed)
+    print(`\nfailed: ${name}\n${shown(message.split('\n').slice(0, shownOfTest))}`);
+  for (const name of flaky) print(`flaky: ${name}`);
+  print(`\nall of it took ${seconds(began)}; ${flaky.length} flaky`);
+  const passed = count('passed') - twice.length;
+  print(sumLine({ passed, failed, skipped: count('skipped') }));
+  return failed.length === 0;
+}
+
+rmSync(logs, { recursive: true, force: true });
+mkdirSync(logs, { recursive: true });
+endBySignals(cleanUp);
+if (!options.all) for (const step of steps) recall(step);
+const flaky = await playAll();
+await cleanUp();
+process.exitCode = conclude(flaky) ? 0 : 1;

@@ -1,0 +1,156 @@
+/**
+ * What a change has to pass: phases one after the other; in a phase, lanes beside each other; in a lane, steps one after
+ * the other. `limitS` is about three times what a step takes on two idle processors.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+
+/** Kubernetes as `test/kubernetes/build.sh` leaves it, which takes minutes. */
+const builtKubernetes = '../shared/kubernetes/dist';
+const dist = existsSync(builtKubernetes)
+  ? { CAI_TEST_K8S_DIST: process.env.CAI_TEST_K8S_DIST ?? realpathSync(builtKubernetes) }
+  : {};
+
+/** What every suite depends on, besides its own folder. */
+const product = [
+  ...[
+    '.ci',
+    '.config',
+    'Dockerfile',
+    'bin',
+    'deploy',
+    'fixtures',
+    'package-lock.json',
+    'package.json',
+    'src',
+  ],
+  ...['test/support', 'tsconfig.json'],
+];
+/** The tests of what could depend on how containers are entered: they run both ways. */
+const bothWays =
+  'exec-end exec-streams exec-terminal engine/forward mount-swap ssh-access engine/network'.split(' ');
+/** The attacks on the walls around a container: they run on pods, too. */
+const onPods = ['rights', 'system-calls', 'supervision', 'hangs', 'neighbours'].map(
+  (name) => `escape/${name}`,
+);
+/** Of what can happen to a cluster: all of it takes as long as a suite. */
+const clusterFaults = '(API server|etcd|kubelet) is killed|nothing is left';
+
+/** A command of its own; `retry`: it is run again if it fails. */
+const plain = (name, limitS, command, more = {}) => ({ name, limitS, command, ...more });
+/** A suite of jest. `filters`: which of its files, by a part of their names; `inputs`: what it depends on. */
+const suite = (name, limitS, command, inputs, { filters = [], ...more } = {}) => ({
+  ...{ name, limitS, command, filters, isSuite: true },
+  ...(inputs !== undefined && { inputs: [...product, ...inputs] }),
+  ...more,
+});
+/** A script with `start`, `env` and `stop`, for the later steps that name it in `needs`. */
+const service = (name, limitS, script, more = {}) => ({ name, limitS, script, ...more });
+
+/** Beside that of the gate. */
+const told = '--reporters=default';
+const engine = ['node', 'test/engine/run.mjs'];
+const cluster = ['node', 'test/kubernetes/run.mjs'];
+const conformance = ['node', 'test/conformance/run.mjs'];
+const engineTests = ['test/engine'];
+const attacks = [...engineTests, 'test/escape'];
+const clusterTests = [...attacks, 'test/kubernetes'];
+const onEngine = { needs: ['engine-start', 'machines-start'] };
+const onCluster = { needs: ['engine-start', 'cluster-start'] };
+
+/** @type {{ name: string, lanes: object[][] }[]} */
+export const phases = [
+  { name: 'install', lanes: [[plain('install', 600, ['npm', 'ci'])]] },
+  {
+    name: 'first word',
+    lanes: [
+      [
+        plain('lint', 300, ['npm', 'run', '-s', 'lint']),
+        plain('types', 150, ['npm', 'run', '-s', 'types']),
+        suite('unit', 1_200, ['npm', 'test', '--', told], undefined),
+      ],
+    ],
+  },
+  {
+    name: 'slow',
+    lanes: [
+      [
+        ...['http', 'connect'].map((way) =>
+          plain(`conformance-${way}`, 500, [...conformance, '--brief', '--over', way], {
+            inputs: [...product, 'test/conformance'],
+            retry: true,
+          }),
+        ),
+        plain('faults', 400, [...conformance, '--faults'], {
+          inputs: [...product, 'test/conformance'],
+          retry: true,
+        }),
+      ],
+      [
+        plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
+        suite(
+          'agents',
+          400,
+          ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--', told],
+          ['test/agents'],
+        ),
+        suite('page', 300, ['node', 'test/browser/run.mjs', told], ['test/browser']),
+        suite('cuts', 600, ['npx', 'jest', told], ['test/serve', 'test/connect'], {
+          filters: ['test/serve/cuts.test.ts'],
+          env: { CAI_CUTS: '1000' },
+        }),
+      ],
+    ],
+  },
+  {
+    name: 'machine',
+    lanes: [
+      [
+        service('engine-start', 600, 'test/engine/machine.sh'),
+        service('machines-start', 200, 'test/engine/machines.sh'),
+      ],
+    ],
+  },
+  {
+    name: 'containers',
+    lanes: [
+      [
+        suite('engine', 1_800, engine, engineTests, onEngine),
+        suite('way-in-exec', 600, engine, engineTests, {
+          ...onEngine,
+          filters: bothWays,
+          env: { CAI_WAY_IN: 'exec' },
+        }),
+        suite('escape', 1_200, [...engine, '--escape'], attacks, onEngine),
+      ],
+      [
+        service('cluster-start', 900, 'test/kubernetes/machine.sh', { env: dist }),
+        suite('kubernetes', 1_800, [...cluster, told], clusterTests, onCluster),
+        suite('on-pods', 900, [...cluster, '--escape', told], clusterTests, {
+          ...onCluster,
+          filters: onPods,
+        }),
+        suite('cluster-alone', 900, [...cluster, '--alone', told], clusterTests, {
+          ...onCluster,
+          filters: ['network-wall', 'lost-node'],
+        }),
+        suite('cluster-faults', 900, [...cluster, '--alone', told, '-t', clusterFaults], clusterTests, {
+          ...onCluster,
+          filters: ['cluster-faults'],
+        }),
+      ],
+    ],
+  },
+  {
+    name: 'last',
+    // It kills the engine under whatever runs there.
+    lanes: [
+      [
+        suite('killed-engine', 300, engine, engineTests, {
+          ...onEngine,
+          filters: ['killed-engine'],
+          isOneUser: true,
+        }),
+      ],
+    ],
+  },
+];
