@@ -13,7 +13,7 @@ import { logs, noteFlaky, recalled, remember } from './memory.mjs';
 import { resultsOf } from './results.mjs';
 
 /** How long all of it may take, in milliseconds; after it nothing begins. */
-const allMs = 44 * 60_000;
+const allMs = 80 * 60_000;
 /** How long a service has to end, in milliseconds. */
 const cleanUpMs = 120_000;
 /** How long a wait of a test may last here, where suites run beside each other, in milliseconds; a test has twice that. */
