@@ -77,6 +77,6 @@ function messageOfAll(error: AggregateError): string {
   return (error.errors as Error[]).map(({ message }) => message).join(', ');
 }
 
-function codeOf(error: Error | undefined): string {
-  return (error as NodeJS.ErrnoException | undefined)?.code ?? '';
+function codeOf(error: NodeJS.ErrnoException | undefined): string {
+  return error?.code ?? '';
 }

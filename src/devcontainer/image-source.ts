@@ -7,7 +7,8 @@ import { isObject, textOf, textsIn, type JsonObject } from './json';
 
 /** Paths are absolute. */
 export type ImageSource =
-  { readonly image: string } | (Readonly<Record<'dockerfile' | 'context', string>> & BuildSettings);
+  | { readonly image: string }
+  | (Readonly<Record<'dockerfile' | 'context', string>> & BuildSettings);
 
 interface BuildSettings {
   readonly args: Readonly<Record<string, string>>;

@@ -32,7 +32,7 @@ beforeAll(() => {
 /** What the TypeScript compiler says of a program, in the strictest mode. */
 function compile(name: string, text: string, options: readonly string[] = []): string {
   writeFileSync(join(folder, name), text);
-  const tsc = require.resolve('typescript/bin/tsc');
+  const tsc = require.resolve('@typescript/native-preview/package.json').replace('package.json', 'bin/tsgo');
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2023'];
   const args = [tsc, ...strict, ...options, name];
   return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }).stdout;

@@ -63,7 +63,8 @@ describe('an agent that cannot be started: initialize is answered, and session/n
     execFileSync('sh', ['-c', `tar -c -T /dev/null | docker import - ${empty}`]);
     cai.configure(`${absent}[image]\nbase = "${empty}"\n`);
 
-    const message = await causeOf('absent').finally(() => docker('rmi', empty));
+    const message = await causeOf('absent');
+    await docker('rmi', empty);
 
     const [first, ...rest] = message.split('\n');
     expect(first).toMatch(/^agent "absent": cannot build the image containai-environment:[0-9a-f]{12}: \S/);

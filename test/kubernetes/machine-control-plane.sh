@@ -78,6 +78,7 @@ start_controller_manager() {
     --kubeconfig "$conf" --authentication-kubeconfig "$conf" --authorization-kubeconfig "$conf" \
     --use-service-account-credentials --service-account-private-key-file "$pki/tokens.key" \
     --root-ca-file "$pki/ca.crt" --cert-dir "$pki" --port 0 \
+    --kube-api-qps 200 --kube-api-burst 400 --pvclaimbinder-sync-period 1s \
     --enable-hostpath-provisioner --flex-volume-plugin-dir "$run/volume-plugins"
 }
 

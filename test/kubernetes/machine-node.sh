@@ -51,9 +51,12 @@ oomScoreAdj: 0
 resolvConf: ""
 evictionHard: { memory.available: 100Mi, nodefs.available: 1% }
 imageGCHighThresholdPercent: 100
+kubeAPIQPS: 200
+kubeAPIBurst: 400
 nodeStatusUpdateFrequency: 1s
 podPidsLimit: 1024
 serializeImagePulls: false
+syncFrequency: 10s
 volumePluginDir: $folder/volume-plugins
 YAML
 }

@@ -51,8 +51,9 @@ export class Place {
     return this;
   }
 
+  /** Does not wait until it is gone. */
   async remove(): Promise<void> {
-    await kubectl(['delete', 'namespace', this.namespace]);
+    await kubectl(['delete', 'namespace', this.namespace, '--wait=false']);
   }
 
   /** As `kubectl`, in this namespace. */

@@ -10,7 +10,8 @@ import { loginKey } from './reference';
 
 /** Who a registry knows the user as. */
 export type Login =
-  { readonly username: string; readonly password: string } | { readonly identityToken: string };
+  | { readonly username: string; readonly password: string }
+  | { readonly identityToken: string };
 
 /** How long a program may take, which may ask the user for a password, in milliseconds. */
 const programMs = 60_000;

@@ -6,7 +6,8 @@ import { labelsIn } from './answers';
 /** Source: Docker Engine API, SystemDataUsage; null stands for an empty list, and -1 for what is not known. */
 interface DataUsage {
   readonly Images?:
-    readonly Readonly<{ Id: string; Size: number; SharedSize: number; Containers: number }>[] | null;
+    | readonly Readonly<{ Id: string; Size: number; SharedSize: number; Containers: number }>[]
+    | null;
   readonly Containers?: readonly Readonly<{ Id: string; SizeRw?: number }>[] | null;
   readonly Volumes?: readonly Readonly<{ Name: string; UsageData?: { Size: number } | null }>[] | null;
 }

@@ -59,7 +59,11 @@ async function doorIn(root: string): Promise<FileHandle> {
   let at = await open(root, asSuch & ~constants.O_NOFOLLOW);
   for (const name of ['run', 'cai', 'door', 'ssh']) {
     const folder = at;
-    at = await open(`/proc/self/fd/${folder.fd}/${name}`, asSuch).finally(() => folder.close());
+    try {
+      at = await open(`/proc/self/fd/${folder.fd}/${name}`, asSuch);
+    } finally {
+      await folder.close();
+    }
   }
   return at;
 }

@@ -109,7 +109,8 @@ export class Pods {
     const path = this.namespace.path('events');
     const events = withQuery(path, { fieldSelector: `involvedObject.uid=${partsOf(id).uid ?? ''}` });
     const items = (await this.namespace.api.list(events).catch(unless(403)))?.items as
-      readonly PodEvent[] | undefined;
+      | readonly PodEvent[]
+      | undefined;
     // Its images are looked for when it has its volumes.
     if (items === undefined || items.some(({ reason }) => reason === 'Pulling' || reason === 'Pulled'))
       return undefined;
