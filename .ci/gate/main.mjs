@@ -24,7 +24,6 @@ const [shownOfStep, shownOfTest] = [40, 30];
 const { phases } = await import(process.env.CAI_GATE_STEPS ?? './steps.mjs');
 const steps = phases.flatMap(({ lanes }) => lanes.flat());
 const root = process.cwd();
-const reporter = join(import.meta.dirname, 'reporter.mjs');
 const { values: options } = parseArgs({ options: { all: { type: 'boolean' } } });
 const began = Date.now();
 const environment = { ...process.env, CAI_TEST_PATIENCE_MS: String(patienceMs) };
@@ -70,12 +69,19 @@ async function run(step, again) {
   if (step.isOneUser) env.CAI_TEST_USER = env.CAI_TEST_USER?.split(' ')[0];
   if (step.script !== undefined) services.unshift(step.script);
   const command = commandOf(again === undefined ? step : { ...step, filters: again }, log);
-  if (step.isSuite) command.push(`--reporters=${reporter}`, `--testTimeout=${2 * patienceMs}`);
+  // They come last: jest would take what follows for one more.
+  if (step.isSuite) command.push(`--testTimeout=${2 * patienceMs}`, ...reporters(step));
   const defect = await limited(command, { env, log, limitMs });
   if (step.script !== undefined && defect === undefined) adopt(`${log}.env`);
   if (step.isSuite) return { ...resultsOf(results, root, defect), defect, log };
   const failed = defect === undefined ? [] : [{ name: step.name, message: '' }];
   return { passed: 0, skipped: 0, failed, defect, log };
+}
+
+/** A suite that has reporters of its own has the usual one among them. */
+function reporters({ hasReporters }) {
+  const all = [...(hasReporters ? [] : ['default']), join(import.meta.dirname, 'reporter.mjs')];
+  return all.map((each) => `--reporters=${each}`);
 }
 
 /** Takes over the environment that a service has left in a file. */

@@ -46,15 +46,13 @@ const suite = (name, limitS, command, inputs, { filters = [], ...more } = {}) =>
 /** A script with `start`, `env` and `stop`, for the later steps that name it in `needs`. */
 const service = (name, limitS, script, more = {}) => ({ name, limitS, script, ...more });
 
-/** Beside that of the gate. */
-const told = '--reporters=default';
 const engine = ['node', 'test/engine/run.mjs'];
 const cluster = ['node', 'test/kubernetes/run.mjs'];
 const conformance = ['node', 'test/conformance/run.mjs'];
 const engineTests = ['test/engine'];
 const attacks = [...engineTests, 'test/escape'];
 const clusterTests = [...attacks, 'test/kubernetes'];
-const onEngine = { needs: ['engine-start', 'machines-start'] };
+const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
 const onCluster = { needs: ['engine-start', 'cluster-start'] };
 
 /** @type {{ name: string, lanes: object[][] }[]} */
@@ -66,7 +64,7 @@ export const phases = [
       [
         plain('lint', 300, ['npm', 'run', '-s', 'lint']),
         plain('types', 150, ['npm', 'run', '-s', 'types']),
-        suite('unit', 1_200, ['npm', 'test', '--', told], undefined),
+        suite('unit', 1_200, ['npm', 'test', '--'], undefined),
       ],
     ],
   },
@@ -87,14 +85,9 @@ export const phases = [
       ],
       [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
-        suite(
-          'agents',
-          400,
-          ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--', told],
-          ['test/agents'],
-        ),
-        suite('page', 300, ['node', 'test/browser/run.mjs', told], ['test/browser']),
-        suite('cuts', 600, ['npx', 'jest', told], ['test/serve', 'test/connect'], {
+        suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], ['test/agents']),
+        suite('page', 300, ['node', 'test/browser/run.mjs'], ['test/browser']),
+        suite('cuts', 600, ['npx', 'jest'], ['test/serve', 'test/connect'], {
           filters: ['test/serve/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },
         }),
@@ -124,16 +117,16 @@ export const phases = [
       ],
       [
         service('cluster-start', 900, 'test/kubernetes/machine.sh', { env: dist }),
-        suite('kubernetes', 1_800, [...cluster, told], clusterTests, onCluster),
-        suite('on-pods', 900, [...cluster, '--escape', told], clusterTests, {
+        suite('kubernetes', 1_800, cluster, clusterTests, onCluster),
+        suite('on-pods', 900, [...cluster, '--escape'], clusterTests, {
           ...onCluster,
           filters: onPods,
         }),
-        suite('cluster-alone', 900, [...cluster, '--alone', told], clusterTests, {
+        suite('cluster-alone', 900, [...cluster, '--alone'], clusterTests, {
           ...onCluster,
           filters: ['network-wall', 'lost-node'],
         }),
-        suite('cluster-faults', 900, [...cluster, '--alone', told, '-t', clusterFaults], clusterTests, {
+        suite('cluster-faults', 900, [...cluster, '--alone', '-t', clusterFaults], clusterTests, {
           ...onCluster,
           filters: ['cluster-faults'],
         }),

@@ -63,7 +63,7 @@ async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv 
 }
 
 describe('a connection', () => {
-  test.each(upTo(6))(
+  test.each(upTo(2))(
     'goes on with every message once and in order, wherever its sockets break: seed %d',
     async (seed) => {
       const random = numbersFrom(seed);

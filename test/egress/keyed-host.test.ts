@@ -20,9 +20,12 @@ const key = 'the-real-key';
 
 /** What the container trusts, and what signs the servers of the internet. */
 let [own, world]: [Identity?, Identity?] = [];
+/** The host itself. */
+let real: Identity;
 beforeAll(async () => {
   own = await authorityOf(newFolder());
   world = await authorityOf(newFolder());
+  real = await identityFor(host, world);
 });
 
 const servers: Server[] = [];
@@ -55,7 +58,7 @@ async function given({
   identity,
   reach,
 }: Given = {}) {
-  const server = https.createServer(identity ?? (await identityFor(host, world!)), (request, response) => {
+  const server = https.createServer(identity ?? real, (request, response) => {
     const { method, url, rawHeaders } = request;
     if (url === '/moved') response.writeHead(302, { Location: 'https://evil.example/' });
     void text(request).then((body) => response.end(JSON.stringify({ method, url, rawHeaders, body })));

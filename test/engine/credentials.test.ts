@@ -60,10 +60,10 @@ asRoot(isRoot ? 'keys' : 'keys (needs root, to listen on port 443)', () => {
 
   beforeEach(() => (heads = ''));
 
-  /** `cai` of a user who has the key in the environment of the editor. */
-  function caiWithKey(service: string): Cai {
+  /** `cai` of a user who has the key in the environment of the editor. `address`: where the hosts are. */
+  function caiWithKey(service: string, address = 'host-gateway'): Cai {
     return new Cai(`[container]
-extra_hosts = ${JSON.stringify(hosts.map((host) => `${host}:host-gateway`))}
+extra_hosts = ${JSON.stringify(hosts.map((host) => `${host}:${address}`))}
 [env]
 import = ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
 [[credentials]]
@@ -130,6 +130,21 @@ key=$(cat); found "$key" | grep -v "/$$/"; found ${placeholder} > /tmp/placehold
       // The model knows neither GET nor that host's key.
       expect(stdout.toString()).toMatch(/^\d{3}\n400\n(403|000)\n$/);
       expect(heads.split(key)).toHaveLength(2);
+    });
+
+    test('is told that its host cannot be reached while it still sends, and goes on', async () => {
+      // Nobody listens there.
+      const place = new Place(caiWithKey('anthropic', '127.0.0.2'), newWorkspace());
+      const curl = 'curl -sS -H Expect: -T . https://api.anthropic.com/v1/messages </tmp/body';
+      const script = `mkfifo /tmp/body; ${curl} & exec 3>/tmp/body; echo begun >&3; wait; echo goes on`;
+
+      const { status, stdout } = await place.run(['sh', '-c', script], {
+        env,
+        options: ['--agent', 'claude'],
+      });
+
+      expect(stdout.toString()).toMatch(/^cai: api\.anthropic\.com:443 broke off .*\ngoes on\n$/);
+      expect(status).toBe(0);
     });
 
     test('is told why it cannot be had', async () => {

@@ -50,7 +50,7 @@ class Project {
 
 const phase = (...steps: object[]) => ({ name: 'phase', lanes: [steps] });
 const suite = (more: object = {}) => ({
-  ...{ name: 'suite', limitS: 600, command: runJest, isSuite: true, inputs: ['.'] },
+  ...{ name: 'suite', limitS: 600, command: runJest, filters: ['check'], isSuite: true, inputs: ['.'] },
   ...more,
 });
 const plain = (command: string, more: object = {}) => ({

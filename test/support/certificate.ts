@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { pki } from 'node-forge';
 import { newFolder } from './temp-folder';
 
+/** Making one takes long; which one it is matters to no test. */
+let pair: pki.rsa.KeyPair | undefined;
+
 /** A certificate for 127.0.0.1 and these names, which signs itself, in files. */
 export function certificate(...names: readonly string[]): {
   cert: string;
   certFile: string;
   keyFile: string;
 } {
-  const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
+  const { publicKey, privateKey } = (pair ??= pki.rsa.generateKeyPair(2048));
   const made = pki.createCertificate();
   made.publicKey = publicKey;
   made.serialNumber = '01';
