@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { measures } from './measures.mjs';
 import { machine } from './machine.mjs';
 import { plotOf } from './plot.mjs';
@@ -24,8 +24,7 @@ export async function writePage(results, judgements, settings) {
   if (from < 0 || to < from) throw new Error('docs/benchmarks-tables.md has lost its marks');
   const figures = figuresOf(results, judgements, settings);
   const whole = `${text.slice(0, from)}${begin}\n\n${figures}\n\n${text.slice(to)}`;
-  const config = await resolveConfig(page);
-  writeFileSync(page, await format(whole, { ...config, parser: 'markdown' }));
+  writeFileSync(page, (await format(page, whole, { printWidth: 110 })).code);
   if (results.throughput?.figures !== undefined) {
     writeFileSync(
       join(folder, 'benchmarks.svg'),

@@ -50,10 +50,16 @@ export async function limited([program, ...args], { env, log, limitMs }) {
   return status === 0 ? undefined : `exit status ${status}`;
 }
 
-/** Ends this process as a shell would after a signal, and before that what runs, once `cleanUp` is over. */
+let ending = false;
+
+/** Whether a signal ends this process: then nothing else begins. */
+export const isEnding = () => ending;
+
+/** Ends what runs at a signal, and then this process as a shell would, once `cleanUp` is over. */
 export function endBySignals(cleanUp) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.once(signal, () => {
+      ending = true;
       for (const group of running) kill(group, 'SIGKILL');
       void cleanUp().finally(() => process.exit(128 + constants.signals[signal]));
     });

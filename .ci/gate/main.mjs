@@ -1,14 +1,14 @@
 /**
  * `.ci/run`: everything that a change has to pass, on a clean checkout, as `steps.mjs` lists it. Each step has a limit, and
- * all of them together have one; what has not run has failed. Suites that were green with the same content are not run
+ * all of them together have one; what has not run has failed. Test files that were green with the same content are not run
  * again for a day (`memory.mjs`), unless with `--all`. What has failed is run once more at the end, with nothing beside
  * it: a test that passes then is flaky, which is told, and fails if it was so before. The last line is the sum of the
  * tests; the exit status is 0 only if nothing failed.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { endBySignals, lastLines, limited } from './limited.mjs';
+import { endBySignals, isEnding, lastLines, limited } from './limited.mjs';
 import { logs, noteFlaky, recalled, remember } from './memory.mjs';
 import { resultsOf } from './results.mjs';
 
@@ -31,10 +31,14 @@ const environment = { ...process.env, CAI_TEST_PATIENCE_MS: String(patienceMs) }
 const services = [];
 /** What each step came to, by its name, with the step. */
 const outcomes = new Map();
+/** What is kept of suites of which only some files are, by their names. */
+const begun = new Map();
 
 const print = (line) => process.stdout.write(`${line}\n`);
 const shown = (lines) => lines.map((line) => `  | ${line}`).join('\n');
 const seconds = (sinceMs) => `${Math.round((Date.now() - sinceMs) / 1000)} s`;
+
+const sumOf = (all, what) => all.reduce((sum, each) => sum + each[what], 0);
 
 function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
@@ -57,12 +61,18 @@ function commandOf({ command, script, filters = [] }, log) {
   return ['bash', '-c', start, script, settings];
 }
 
-/** Runs a step; `again`: only these of its files, which have failed before. */
-async function run(step, again) {
+/** Runs a step, but for the files that are `kept`; `again`: only these of its files, which have failed before. */
+async function run(step, { again, kept = [] } = {}) {
+  if (isEnding()) await new Promise(() => undefined);
   const log = join(logs, `${step.name}${again === undefined ? '' : '-again'}.log`);
   const limitMs = Math.min(step.limitS * 1000, began + allMs - Date.now());
   if (limitMs <= 0)
-    return { passed: 0, skipped: 0, failed: [{ name: step.name, message: 'there was no time left' }] };
+    return {
+      passed: 0,
+      skipped: 0,
+      failed: [{ name: step.name, message: 'there was no time left' }],
+      green: [],
+    };
   const results = `${log}.results`;
   rmSync(results, { force: true });
   const env = { ...environment, ...step.env, CAI_GATE_RESULTS: results };
@@ -70,12 +80,23 @@ async function run(step, again) {
   if (step.script !== undefined) services.unshift(step.script);
   const command = commandOf(again === undefined ? step : { ...step, filters: again }, log);
   // They come last: jest would take what follows for one more.
-  if (step.isSuite) command.push(`--testTimeout=${2 * patienceMs}`, ...reporters(step));
+  if (step.isSuite)
+    command.push(`--testTimeout=${2 * patienceMs}`, ...leftOut(env, log, kept), ...reporters(step));
   const defect = await limited(command, { env, log, limitMs });
   if (step.script !== undefined && defect === undefined) adopt(`${log}.env`);
-  if (step.isSuite) return { ...resultsOf(results, root, defect), defect, log };
+  if (step.isSuite)
+    return { ...resultsOf(results, root, { defect, mayBeEmpty: kept.length > 0 }), defect, log };
   const failed = defect === undefined ? [] : [{ name: step.name, message: '' }];
-  return { passed: 0, skipped: 0, failed, defect, log };
+  const green = defect === undefined ? [{ name: step.name, passed: 0, skipped: 0 }] : [];
+  return { passed: 0, skipped: 0, failed, green, defect, log };
+}
+
+/** The option that leaves out the files that are kept, if there are any. */
+function leftOut(env, log, kept) {
+  if (kept.length === 0) return [];
+  env.CAI_GATE_KEPT = `${log}.kept`;
+  writeFileSync(env.CAI_GATE_KEPT, JSON.stringify(kept.map(({ name }) => name)));
+  return [`--filter=${join(import.meta.dirname, 'filter.cjs')}`, '--passWithNoTests'];
 }
 
 /** A suite that has reporters of its own has the usual one among them. */
@@ -100,19 +121,24 @@ function isLeftOut({ name, script }) {
 
 /** Takes over what was green with the same content. */
 function recall(step) {
-  const kept = recalled(step);
-  if (kept === undefined) return;
-  outcomes.set(step.name, { step, failed: [], ...kept });
-  print(`${step.name}: kept (${kept.hours} h): ${sumLine(outcomes.get(step.name))}`);
+  const { isWhole, parts } = recalled(step);
+  if (parts.length === 0) return;
+  const hours = Math.round((Date.now() - Math.min(...parts.map(({ at }) => at))) / 3_600_000);
+  const sums = { passed: sumOf(parts, 'passed'), skipped: sumOf(parts, 'skipped'), failed: [] };
+  print(`${step.name}: kept (${hours} h): ${isWhole ? '' : 'in part, '}${sumLine(sums)}`);
+  if (isWhole) outcomes.set(step.name, { step, ...sums });
+  else begun.set(step.name, { ...sums, parts });
 }
 
 async function play(step) {
   if (isLeftOut(step)) return;
   const since = Date.now();
-  const outcome = await run(step);
-  outcomes.set(step.name, { step, ...outcome });
-  remember(step, outcome.failed.length === 0, outcome);
-  const { defect, log } = outcome;
+  const { parts: kept = [], ...before } = begun.get(step.name) ?? { passed: 0, skipped: 0 };
+  const outcome = await run(step, { kept });
+  const { defect, log, failed, green } = outcome;
+  remember(step, failed.length === 0, green, kept);
+  const [passed, skipped] = [outcome.passed + before.passed, outcome.skipped + before.skipped];
+  outcomes.set(step.name, { step, ...outcome, passed, skipped });
   print(`${step.name}: ${seconds(since)}: ${sumLine(outcome)}${defect === undefined ? '' : ` (${defect})`}`);
   if (defect !== undefined) print(shown(lastLines(log, shownOfStep)));
 }
@@ -133,7 +159,7 @@ async function playPhase({ name, lanes }) {
  */
 async function playAgain({ step, passed, failed, files = [] }) {
   const since = Date.now();
-  const again = await run(step, files);
+  const again = await run(step, { again: files });
   const names = new Set(again.failed.map(({ name }) => name));
   const isNamed = ({ name }) => step.retry || files.some((file) => name.startsWith(`${file}: `));
   const flaky = failed.filter((each) => isNamed(each) && !names.has(each.name));
@@ -157,7 +183,7 @@ async function playAll() {
 function conclude(flaky) {
   const twice = noteFlaky(flaky).map((name) => ({ name, message: 'it was flaky in an earlier run, too' }));
   const failed = [...[...outcomes.values()].flatMap((each) => each.failed), ...twice];
-  const count = (what) => [...outcomes.values()].reduce((sum, each) => sum + each[what], 0);
+  const count = (what) => sumOf([...outcomes.values()], what);
   for (const { name, message } of failed)
     print(`\nfailed: ${name}\n${shown(message.split('\n').slice(0, shownOfTest))}`);
   for (const name of flaky) print(`flaky: ${name}`);

@@ -1,6 +1,6 @@
 /**
- * What this machine remembers of earlier runs, in one folder: which suites were green, by the content of all that they
- * depend on, and which tests were flaky. Nothing of it comes with a clone.
+ * What this machine remembers of earlier runs, in one folder: which test files and steps were green, by the content of
+ * all that they depend on, and which tests were flaky. Nothing of it comes with a clone.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { homedir, release } from 'node:os';
 import { join } from 'node:path';
 
-/** How long a green suite counts, in milliseconds, and in how many runs. */
+/** How long what was green counts, in milliseconds, and in how many runs. */
 const [keptMs, keptRuns] = [24 * 3_600_000, 10];
 /** In how many runs a test may be flaky once. */
 const flakyRuns = 20;
@@ -45,21 +45,26 @@ function keyOf({ inputs, command, filters, env }) {
   return createHash('sha256').update(all).digest('hex');
 }
 
-/** What a step came to when it was last green, and how old that is in hours; `undefined`: it has to run. */
+/**
+ * What of a step was green with the same content, a list of `{ name, passed, skipped, at, runs }`: files of a suite, or the
+ * step itself. `isWhole`: nothing else of it has to run. Counts as one of the runs in which that is kept.
+ */
 export function recalled(step) {
-  const kept = read('green.json', {});
-  const entry = kept[step.name];
-  if (entry === undefined || entry.key !== keyOf(step) || entry.runs >= keptRuns) return undefined;
-  const ageMs = Date.now() - entry.at;
-  if (ageMs > keptMs) return undefined;
-  write('green.json', { ...kept, [step.name]: { ...entry, runs: entry.runs + 1 } });
-  return { passed: entry.passed, skipped: entry.skipped, hours: Math.round(ageMs / 3_600_000) };
+  const all = read('green.json', {});
+  const { key, isWhole, parts = [] } = all[step.name] ?? {};
+  if (key === undefined || key !== keyOf(step)) return { isWhole: false, parts: [] };
+  const good = parts.filter(({ at, runs }) => Date.now() - at < keptMs && runs < keptRuns);
+  const counted = good.map((part) => ({ ...part, runs: part.runs + 1 }));
+  const kept = { key, isWhole: isWhole && good.length === parts.length, parts: counted };
+  write('green.json', { ...all, [step.name]: kept });
+  return kept;
 }
 
-/** Remembers a step that was green at once; forgets one that was not. */
-export function remember(step, isGreen, { passed, skipped }) {
+/** Remembers what of a step was green at once, `{ name, passed, skipped }`, besides what was `kept`. */
+export function remember(step, isWhole, green, kept = []) {
   const key = keyOf(step);
-  const entry = isGreen && key !== undefined ? { key, at: Date.now(), runs: 0, passed, skipped } : undefined;
+  const fresh = green.map((part) => ({ ...part, at: Date.now(), runs: 0 }));
+  const entry = key === undefined ? undefined : { key, isWhole, parts: [...kept, ...fresh] };
   // JSON leaves out what is undefined.
   write('green.json', { ...read('green.json', {}), [step.name]: entry });
 }

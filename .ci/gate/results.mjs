@@ -5,13 +5,14 @@ import { relative } from 'node:path';
 /**
  * `passed` and `skipped` count tests; `failed` has one entry for each that failed, and for what counts as one: a file
  * that could not be loaded, one that did not end, files that did not begin, a suite that told nothing. `files` are those
- * to run again, relative to `root`; empty: none can be named.
+ * to run again, relative to `root`; empty: none can be named. `green` are the others, `{ name, passed, skipped }`.
+ * `defect`: how the run failed as a whole, if it did.
  */
-export function resultsOf(file, root, defect) {
+export function resultsOf(file, root, { defect, mayBeEmpty }) {
   const lines = existsSync(file)
     ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
     : [];
-  const sums = { passed: 0, skipped: 0, failed: [], files: [] };
+  const sums = { passed: 0, skipped: 0, failed: [], files: [], green: [] };
   const begun = new Set(lines.flatMap(({ began }) => began ?? []));
   const planned = lines.reduce((sum, { files = 0 }) => sum + files, 0);
   const fail = (path, name, message) => {
@@ -21,19 +22,22 @@ export function resultsOf(file, root, defect) {
   };
   for (const { ended, tests, defect: broken } of lines.filter((line) => line.ended !== undefined)) {
     begun.delete(ended);
-    for (const { name, status, message } of tests) {
-      if (status === 'passed') sums.passed++;
-      else if (status === 'failed') fail(ended, name, message);
-      else sums.skipped++;
-    }
+    const broke = tests.filter(({ status }) => status === 'failed');
+    for (const { name, message } of broke) fail(ended, name, message);
     if (broken !== undefined) fail(ended, 'the file', broken);
+    const passed = tests.filter(({ status }) => status === 'passed').length;
+    const skipped = tests.length - passed - broke.length;
+    sums.passed += passed;
+    sums.skipped += skipped;
+    if (broke.length === 0 && broken === undefined)
+      sums.green.push({ name: relative(root, ended), passed, skipped });
   }
   for (const path of begun)
     fail(path, 'the file', `it has not ended: ${defect ?? 'the run ended before it'}`);
   const ended = lines.filter((line) => line.ended !== undefined).length;
   for (let rest = planned - ended - begun.size; rest > 0; rest--)
     sums.failed.push({ name: 'a file that did not begin', message: defect ?? '' });
-  if (planned === 0 || (defect !== undefined && sums.failed.length === 0))
+  if ((planned === 0 && !mayBeEmpty) || (defect !== undefined && sums.failed.length === 0))
     sums.failed.push({ name: 'the suite', message: defect ?? 'it has run no file' });
   return sums;
 }

@@ -53,7 +53,8 @@ const engineTests = ['test/engine'];
 const attacks = [...engineTests, 'test/escape'];
 const clusterTests = [...attacks, 'test/kubernetes'];
 const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
-const onCluster = { needs: ['engine-start', 'cluster-start'] };
+/** With one user, one file runs at a time: the engine's suites beside it use the processors. */
+const onCluster = { needs: ['engine-start', 'cluster-start'], isOneUser: true };
 
 /** @type {{ name: string, lanes: object[][] }[]} */
 export const phases = [
@@ -107,17 +108,17 @@ export const phases = [
     name: 'containers',
     lanes: [
       [
-        suite('engine', 1_800, engine, engineTests, onEngine),
-        suite('way-in-exec', 600, engine, engineTests, {
+        suite('engine', 3_600, engine, engineTests, onEngine),
+        suite('way-in-exec', 1_200, engine, engineTests, {
           ...onEngine,
           filters: bothWays,
           env: { CAI_WAY_IN: 'exec' },
         }),
-        suite('escape', 1_200, [...engine, '--escape'], attacks, onEngine),
+        suite('escape', 2_400, [...engine, '--escape'], attacks, onEngine),
       ],
       [
         service('cluster-start', 900, 'test/kubernetes/machine.sh', { env: dist }),
-        suite('kubernetes', 1_800, cluster, clusterTests, onCluster),
+        suite('kubernetes', 3_600, cluster, clusterTests, onCluster),
         suite('on-pods', 900, [...cluster, '--escape'], clusterTests, {
           ...onCluster,
           filters: onPods,

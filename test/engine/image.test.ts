@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   createServer,
   request as httpRequest,
@@ -23,7 +24,7 @@ import { proxyNames, testUnless } from './engines';
 import { docker, folder, ownFile } from './support';
 
 /** Stands in what must not stay behind: certificates, the registry's address, the proxy's. */
-const marker = 'cai-marker-4f1d';
+const marker = `cai-marker-${randomUUID()}`;
 const agent = `test-${process.pid}`;
 const tag = imageTagOf({ agent });
 const buildTimeoutMs = 600_000;
