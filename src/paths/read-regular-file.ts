@@ -50,14 +50,21 @@ function isBelow(open: number, file: string, root: string): boolean {
   }
 }
 
+/** Least that is read at once, in bytes: also of a file that says that it is empty, as those of the kernel do. */
+const leastBytes = 4_096;
+
+/** Takes no more memory than the file has bytes, whatever `maxBytes` is: a workspace can have many files. */
 function readUpTo(open: number, file: string, maxBytes: number): Buffer {
-  const buffer = Buffer.alloc(maxBytes + 1);
-  let length = 0;
-  for (let count = -1; count !== 0 && length < buffer.length; length += count) {
-    count = fs.readSync(open, buffer, length, buffer.length - length, null);
+  const parts: Buffer[] = [];
+  for (let length = 0; ;) {
+    const left = Math.max(fs.fstatSync(open).size - length, leastBytes);
+    const part = Buffer.allocUnsafe(Math.min(left, maxBytes - length) + 1);
+    const count = fs.readSync(open, part, 0, part.length, null);
+    if (count === 0) return Buffer.concat(parts);
+    length += count;
+    if (length > maxBytes) throw refuse(file, `is longer than ${maxBytes} bytes`);
+    parts.push(part.subarray(0, count));
   }
-  if (length > maxBytes) throw refuse(file, `is longer than ${maxBytes} bytes`);
-  return buffer.subarray(0, length);
 }
 
 function refuse(file: string, why: string): CaiError {

@@ -34,6 +34,16 @@ describe('readRegularFile', () => {
     expect(readRegularFile(file, 10, root)).toEqual(Buffer.alloc(0));
   });
 
+  test('takes no more memory for a short file where a long one is allowed', () => {
+    writeFileSync(file, 'short');
+
+    expect(readRegularFile(file, 2 ** 24, root)!.buffer.byteLength).toBeLessThan(2 ** 16);
+  });
+
+  test('reads a file that does not say how long it is', () => {
+    expect(readRegularFile('/proc/self/status', 2 ** 20)!.toString()).toMatch(/^Name:[^]*\n$/);
+  });
+
   test('tells that there is none', () => {
     expect(readRegularFile(file, 10, root)).toBeUndefined();
     writeFileSync(file, '');
