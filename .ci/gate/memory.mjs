@@ -36,13 +36,36 @@ function outputOf(program, ...args) {
 /** A folder for the output of a run, without that of the last one. */
 export const logs = join(state, 'logs');
 
-/** The content of what a step depends on; `undefined` where that is not known, as files are not committed. */
-function keyOf({ inputs, command, filters, env }) {
+/** Of the names of files, those that hold tests. */
+const isTest = /\.test\.[jt]s$/;
+
+function digestOf(value) {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
+
+/** What git says of the content of the files under these paths: a line a file, by its name. */
+function contentOf(paths) {
+  const lines = outputOf('git', 'ls-files', '-s', '--', ...paths).split('\n').filter(Boolean);
+  return new Map(lines.map((line) => [line.slice(line.indexOf('\t') + 1), line]));
+}
+
+/**
+ * What a step depends on, as digests; `undefined` where that is not known, as files are not committed. `common`: all but
+ * the `tests` of a suite, of which `names` are those that it has. A file of tests depends on itself, too, and on the pages
+ * of `docs` that it names: `of(name)`.
+ */
+function keysOf({ inputs, tests = [], command, filters, env }) {
   if (inputs === undefined || outputOf('git', 'status', '--porcelain') !== '') return undefined;
-  const files = outputOf('git', 'ls-files', '-s', '--', ...inputs);
+  const content = contentOf(inputs);
   const machine = [process.version, release(), outputOf('dockerd', '--version'), process.env.CAI_TEST_ENGINE];
-  const all = JSON.stringify([files, machine, command, filters, env]);
-  return createHash('sha256').update(all).digest('hex');
+  const shared = [...content].filter(([name]) => tests.length === 0 || !isTest.test(name));
+  const names = [...(tests.length === 0 ? [] : contentOf(tests).keys())].filter((name) => isTest.test(name));
+  const of = (name) => {
+    const text = existsSync(name) ? readFileSync(name, 'utf8') : '';
+    const pages = text.match(/docs\/[\w-]+\.md/g) ?? [];
+    return digestOf([...contentOf([name, ...pages]).values()]);
+  };
+  return { common: digestOf([shared, machine, command, filters, env]), names: digestOf(names), of };
 }
 
 /**
@@ -51,20 +74,23 @@ function keyOf({ inputs, command, filters, env }) {
  */
 export function recalled(step) {
   const all = read('green.json', {});
-  const { key, isWhole, parts = [] } = all[step.name] ?? {};
-  if (key === undefined || key !== keyOf(step)) return { isWhole: false, parts: [] };
-  const good = parts.filter(({ at, runs }) => Date.now() - at < keptMs && runs < keptRuns);
-  const counted = good.map((part) => ({ ...part, runs: part.runs + 1 }));
-  const kept = { key, isWhole: isWhole && good.length === parts.length, parts: counted };
+  const { common, names, isWhole, parts = [] } = all[step.name] ?? {};
+  const keys = keysOf(step);
+  if (common === undefined || common !== keys?.common) return { isWhole: false, parts: [] };
+  const isGood = ({ name, key, at, runs }) =>
+    key === keys.of(name) && Date.now() - at < keptMs && runs < keptRuns;
+  const good = parts.filter(isGood).map((part) => ({ ...part, runs: part.runs + 1 }));
+  const isStillWhole = isWhole && names === keys.names && good.length === parts.length;
+  const kept = { common, names: keys.names, isWhole: isStillWhole, parts: good };
   write('green.json', { ...all, [step.name]: kept });
   return kept;
 }
 
 /** Remembers what of a step was green at once, `{ name, passed, skipped }`, besides what was `kept`. */
 export function remember(step, isWhole, green, kept = []) {
-  const key = keyOf(step);
-  const fresh = green.map((part) => ({ ...part, at: Date.now(), runs: 0 }));
-  const entry = key === undefined ? undefined : { key, isWhole, parts: [...kept, ...fresh] };
+  const keys = keysOf(step);
+  const fresh = green.map((part) => ({ ...part, key: keys?.of(part.name), at: Date.now(), runs: 0 }));
+  const entry = keys && { common: keys.common, names: keys.names, isWhole, parts: [...kept, ...fresh] };
   // JSON leaves out what is undefined.
   write('green.json', { ...read('green.json', {}), [step.name]: entry });
 }

@@ -17,7 +17,7 @@ export default class {
     write({ began: path });
   }
 
-  onTestFileResult({ path }, { testResults, testExecError, failureMessage }) {
+  onTestFileResult({ path }, { testResults, perfStats, testExecError, failureMessage }) {
     const tests = testResults.map(({ fullName: name, status, failureMessages }) => ({
       name,
       status,
@@ -26,6 +26,7 @@ export default class {
     write({
       ended: path,
       tests,
+      tookMs: perfStats.runtime,
       defect: testExecError ? (failureMessage ?? String(testExecError)) : undefined,
     });
   }

@@ -10,20 +10,10 @@ const dist = existsSync(builtKubernetes)
   ? { CAI_TEST_K8S_DIST: process.env.CAI_TEST_K8S_DIST ?? realpathSync(builtKubernetes) }
   : {};
 
-/** What every suite depends on, besides its own folder. */
-const product = [
-  ...[
-    '.ci',
-    '.config',
-    'Dockerfile',
-    'bin',
-    'deploy',
-    'fixtures',
-    'package-lock.json',
-    'package.json',
-    'src',
-  ],
-  ...['test/support', 'tsconfig.json'],
+/** What every test file depends on, with itself and the pages that it names. */
+const inputs = [
+  ...['.ci', '.config', 'Dockerfile', 'bin', 'deploy', 'fixtures'],
+  ...['package-lock.json', 'package.json', 'src', 'test', 'tsconfig.json'],
 ];
 /** The tests of what could depend on how containers are entered: they run both ways. */
 const bothWays =
@@ -37,10 +27,10 @@ const clusterFaults = '(API server|etcd|kubelet) is killed|nothing is left';
 
 /** A command of its own; `retry`: it is run again if it fails. */
 const plain = (name, limitS, command, more = {}) => ({ name, limitS, command, ...more });
-/** A suite of jest. `filters`: which of its files, by a part of their names; `inputs`: what it depends on. */
-const suite = (name, limitS, command, inputs, { filters = [], ...more } = {}) => ({
+/** A suite of jest. `filters`: which of its files, by a part of their names; `tests`: where they are, if they may be kept. */
+const suite = (name, limitS, command, tests, { filters = [], ...more } = {}) => ({
   ...{ name, limitS, command, filters, isSuite: true },
-  ...(inputs !== undefined && { inputs: [...product, ...inputs] }),
+  ...(tests !== undefined && { inputs, tests: [tests] }),
   ...more,
 });
 /** A script with `start`, `env` and `stop`, for the later steps that name it in `needs`. */
@@ -49,9 +39,6 @@ const service = (name, limitS, script, more = {}) => ({ name, limitS, script, ..
 const engine = ['node', 'test/engine/run.mjs'];
 const cluster = ['node', 'test/kubernetes/run.mjs'];
 const conformance = ['node', 'test/conformance/run.mjs'];
-const engineTests = ['test/engine'];
-const attacks = [...engineTests, 'test/escape'];
-const clusterTests = [...attacks, 'test/kubernetes'];
 const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
 /** With one user, one file runs at a time: the engine's suites beside it use the processors. */
 const onCluster = { needs: ['engine-start', 'cluster-start'], isOneUser: true };
@@ -75,20 +62,20 @@ export const phases = [
       [
         ...['http', 'connect'].map((way) =>
           plain(`conformance-${way}`, 500, [...conformance, '--brief', '--over', way], {
-            inputs: [...product, 'test/conformance'],
+            inputs,
             retry: true,
           }),
         ),
         plain('faults', 400, [...conformance, '--faults'], {
-          inputs: [...product, 'test/conformance'],
+          inputs,
           retry: true,
         }),
       ],
       [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
-        suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], ['test/agents']),
-        suite('page', 300, ['node', 'test/browser/run.mjs'], ['test/browser']),
-        suite('cuts', 600, ['npx', 'jest'], ['test/serve', 'test/connect'], {
+        suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], 'test/agents'),
+        suite('page', 300, ['node', 'test/browser/run.mjs'], 'test/browser'),
+        suite('cuts', 600, ['npx', 'jest'], 'test/serve/cuts.test.ts', {
           filters: ['test/serve/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },
         }),
@@ -108,26 +95,26 @@ export const phases = [
     name: 'containers',
     lanes: [
       [
-        suite('engine', 3_600, engine, engineTests, onEngine),
-        suite('way-in-exec', 1_200, engine, engineTests, {
+        suite('engine', 3_600, engine, 'test/engine', onEngine),
+        suite('way-in-exec', 1_200, engine, 'test/engine', {
           ...onEngine,
           filters: bothWays,
           env: { CAI_WAY_IN: 'exec' },
         }),
-        suite('escape', 2_400, [...engine, '--escape'], attacks, onEngine),
+        suite('escape', 2_400, [...engine, '--escape'], 'test/escape', onEngine),
       ],
       [
         service('cluster-start', 900, 'test/kubernetes/machine.sh', { env: dist }),
-        suite('kubernetes', 3_600, cluster, clusterTests, onCluster),
-        suite('on-pods', 900, [...cluster, '--escape'], clusterTests, {
+        suite('kubernetes', 3_600, cluster, 'test/kubernetes', onCluster),
+        suite('on-pods', 900, [...cluster, '--escape'], 'test/escape', {
           ...onCluster,
           filters: onPods,
         }),
-        suite('cluster-alone', 900, [...cluster, '--alone'], clusterTests, {
+        suite('cluster-alone', 900, [...cluster, '--alone'], 'test/kubernetes/alone', {
           ...onCluster,
           filters: ['network-wall', 'lost-node'],
         }),
-        suite('cluster-faults', 900, [...cluster, '--alone', '-t', clusterFaults], clusterTests, {
+        suite('cluster-faults', 900, [...cluster, '--alone', '-t', clusterFaults], 'test/kubernetes/alone', {
           ...onCluster,
           filters: ['cluster-faults'],
         }),
@@ -139,7 +126,7 @@ export const phases = [
     // It kills the engine under whatever runs there.
     lanes: [
       [
-        suite('killed-engine', 300, engine, engineTests, {
+        suite('killed-engine', 300, engine, 'test/engine/killed-engine.test.ts', {
           ...onEngine,
           filters: ['killed-engine'],
           isOneUser: true,

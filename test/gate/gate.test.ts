@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
@@ -9,7 +9,7 @@ const runJest = [
   'node',
   resolve('node_modules/jest/bin/jest.js'),
   '--rootDir=.',
-  '--testMatch=**/*.check.js',
+  '--testMatch=**/*.test.js',
 ];
 
 /** A repository with these files of jest, and these steps in one lane each. */
@@ -29,6 +29,7 @@ class Project {
   }
 
   write(name: string, text: string): void {
+    mkdirSync(dirname(join(this.folder, name)), { recursive: true });
     writeFileSync(join(this.folder, name), text);
   }
 
@@ -50,7 +51,8 @@ class Project {
 
 const phase = (...steps: object[]) => ({ name: 'phase', lanes: [steps] });
 const suite = (more: object = {}) => ({
-  ...{ name: 'suite', limitS: 600, command: runJest, filters: ['check'], isSuite: true, inputs: ['.'] },
+  ...{ name: 'suite', limitS: 600, command: runJest, filters: ['test'], isSuite: true },
+  ...{ inputs: ['*.js'], tests: ['*.js'] },
   ...more,
 });
 const plain = (command: string, more: object = {}) => ({
@@ -66,50 +68,53 @@ const flaky = `test('is flaky', () => {
   expect(isThere).toBe(true);
 });`;
 
-test('what was green is kept while its content is the same, unless all is asked for', () => {
-  const project = new Project({ 'a.check.js': passes }, [phase(suite())]);
+test('a file that was green is kept while all that it depends on is the same, unless all is asked for', () => {
+  const page = `// docs/a-page.md\n${passes}`;
+  const project = new Project({ 'a.test.js': page, 'b.test.js': passes }, [phase(suite())]);
+  const afterChange = (name: string, text: string): string => {
+    project.write(name, text);
+    project.commit();
+    return project.run().lines[0]!;
+  };
 
   expect(project.run()).toMatchObject({ status: 0 });
-  expect(project.run().lines[0]).toBe('suite: kept (0 h): 1 passed, 0 failed');
-  const all = project.run('--all').lines;
-  project.write('b.check.js', passes);
-  project.commit();
-  const changed = project.run().lines;
-
-  expect(all.join('\n')).not.toContain('kept');
-  expect(all.at(-1)).toBe('1 passed, 0 failed');
-  expect(changed.join('\n')).not.toContain('kept');
-  expect(changed.at(-1)).toBe('2 passed, 0 failed');
+  expect(project.run().lines[0]).toBe('suite: kept (0 h): 2 passed, 0 failed');
+  expect(project.run('--all').lines.join('\n')).not.toContain('kept');
+  expect(afterChange('b.test.js', `${passes}\n`)).toBe('suite: kept (0 h): in part, 1 passed, 0 failed');
+  expect(afterChange('c.test.js', passes)).toBe('suite: kept (0 h): in part, 2 passed, 0 failed');
+  expect(afterChange('docs/a-page.md', '')).toBe('suite: kept (0 h): in part, 2 passed, 0 failed');
+  expect(afterChange('helper.js', '')).not.toContain('kept');
+  expect(project.run().lines.at(-1)).toBe('3 passed, 0 failed');
 });
 
 test('what fails is run again and told by name, and is not kept as what passes is', () => {
   const fails = `test('fails', () => expect(1).toBe(2));\n${passes}`;
-  const project = new Project({ 'a.check.js': fails, 'b.check.js': passes }, [phase(suite())]);
+  const project = new Project({ 'a.test.js': fails, 'b.test.js': passes }, [phase(suite())]);
 
   const [first, second] = [project.run(), project.run()];
 
   expect(second.lines[0]).toBe('suite: kept (0 h): in part, 1 passed, 0 failed');
   for (const { lines, status } of [first, second]) {
     expect(status).toBe(1);
-    expect(lines).toContain('failed: a.check.js: fails');
+    expect(lines).toContain('failed: a.test.js: fails');
     expect(lines.at(-1)).toBe('2 passed, 1 failed');
   }
 });
 
 test('a test that passes when it is run again is flaky; in a second run it fails', () => {
-  const project = new Project({ 'a.check.js': flaky, 'b.check.js': passes }, [
+  const project = new Project({ 'a.test.js': flaky, 'b.test.js': passes }, [
     phase(plain('rm -f mark'), suite()),
   ]);
 
   const [once, twice] = [project.run(), project.run()];
 
-  expect(once.lines).toContain('flaky: a.check.js: is flaky');
+  expect(once.lines).toContain('flaky: a.test.js: is flaky');
   expect([once.lines.at(-1), once.status]).toEqual(['2 passed, 0 failed', 0]);
   expect([twice.lines.at(-1), twice.status]).toEqual(['1 passed, 1 failed', 1]);
 });
 
 test('a step over its limit ends with all that it has started, and the others are told', () => {
-  const project = new Project({ 'a.check.js': passes }, [
+  const project = new Project({ 'a.test.js': passes }, [
     phase(plain('sleep 1000 & echo "$!" >mark; echo said; wait', { limitS: 1 })),
     phase(suite()),
   ]);
@@ -126,12 +131,12 @@ test('a step over its limit ends with all that it has started, and the others ar
 test('a suite that ends in the middle has told what it had found, and the rest of it has failed', () => {
   const ends = `test('ends jest', () => process.kill(process.pid, 'SIGKILL'));`;
   // Files that were never run are run by size, the largest first.
-  const files = { 'a.check.js': `${passes}//${'x'.repeat(1000)}`, 'b.check.js': ends, 'c.check.js': passes };
+  const files = { 'a.test.js': `${passes}//${'x'.repeat(1000)}`, 'b.test.js': ends, 'c.test.js': passes };
   const project = new Project(files, [phase(suite({ command: [...runJest, '--runInBand'] }))]);
 
   const { lines, status } = project.run();
 
-  expect(lines.join('\n')).toMatch(/^failed: b\.check\.js: the file\n {2}\| it has not ended: /m);
+  expect(lines.join('\n')).toMatch(/^failed: b\.test\.js: the file\n {2}\| it has not ended: /m);
   expect(lines).toContain('failed: a file that did not begin');
   expect(lines.at(-1)).toBe('1 passed, 2 failed');
   expect(status).toBe(1);
@@ -147,7 +152,7 @@ esac`;
   const service = { name: 'service', limitS: 600, script: './service.sh' };
   const needs = (told: string) => suite({ needs: ['service'], env: { WANTED: told } });
   const check = `test('is told', () => expect(process.env.TOLD).toBe(process.env.WANTED));`;
-  const project = new Project({ 'service.sh': script, 'a.check.js': check }, [
+  const project = new Project({ 'service.sh': script, 'a.test.js': check }, [
     phase(plain('chmod 755 service.sh'), service, needs('told')),
   ]);
 
