@@ -45,7 +45,9 @@ function digestOf(value) {
 
 /** What git says of the content of the files under these paths: a line a file, by its name. */
 function contentOf(paths) {
-  const lines = outputOf('git', 'ls-files', '-s', '--', ...paths).split('\n').filter(Boolean);
+  const lines = outputOf('git', 'ls-files', '-s', '--', ...paths)
+    .split('\n')
+    .filter(Boolean);
   return new Map(lines.map((line) => [line.slice(line.indexOf('\t') + 1), line]));
 }
 

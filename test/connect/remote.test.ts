@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
+import { isNightly } from '../support/nightly';
 import { residentBytes, untilIdle } from '../support/processes';
 import { newFolder } from '../support/temp-folder';
 import { CuttingProxy, type Cut } from './cutting-proxy';
@@ -63,7 +64,7 @@ async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv 
 }
 
 describe('a connection', () => {
-  test.each(upTo(2))(
+  test.each(upTo(isNightly ? 6 : 2))(
     'goes on with every message once and in order, wherever its sockets break: seed %d',
     async (seed) => {
       const random = numbersFrom(seed);

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
+import { isNightly } from '../support/nightly';
 import { Place, buildTimeoutMs, forEachOf } from './place';
 import { ownFolder } from './support';
 
@@ -43,15 +44,17 @@ async function environmentInside(
   return new Map(pairs.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]));
 }
 
+const runs = isNightly ? 256 : 32;
+
 describe('the arguments of a command', () => {
   test(
-    // The runs are what takes the time here: for every eighth status one, beginning with another one each time.
-    `arrive as they are in 32 runs, and so does the exit status (CAI_TEST_SEED=${seed})`,
+    // Of 32 runs each has another eighth status; the first is by the seed.
+    `arrive as they are in ${runs} runs, and so does the exit status (CAI_TEST_SEED=${seed})`,
     async () => {
-      const lists = fc.sample(fc.array(texts, { maxLength: 20 }), { seed, numRuns: 32 });
+      const lists = fc.sample(fc.array(texts, { maxLength: 20 }), { seed, numRuns: runs });
 
       const arrived = await forEachOf([...lists.entries()], ([run, given]) =>
-        argumentsInside(given, 8 * run + (seed % 8)),
+        argumentsInside(given, (256 / runs) * run + (seed % (256 / runs))),
       );
 
       expect(arrived).toEqual(lists);

@@ -44,6 +44,7 @@ describe('claude', () => {
     'goes on with the next prompt, in the same session, after %s between turns',
     async (_, damage, { isModelLost }) => {
       await damage();
+      await untilNoticed();
       // What was lost in the container comes back with it, but for the model.
       if (isModelLost) await startModel(cai, workspace, 'claude');
 
@@ -110,8 +111,11 @@ async function killAgent(): Promise<void> {
 
 async function killSshd(): Promise<void> {
   await kill((command) => command.includes('sshd'));
-  // The node of a pod keeps a connection for another second, and what is sent meanwhile is lost.
-  while (isKubernetes && onHost(isExecOfAgent).length > 0) await pause(50);
+}
+
+/** What is sent before that is lost with the turn: the node of a pod keeps a connection for another second. */
+async function untilNoticed(): Promise<void> {
+  while (onHost(isExecOfAgent).length > 0) await pause(50);
 }
 
 /** Kills processes of the container. */

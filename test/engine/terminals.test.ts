@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor';
 import { containerOf, hostnameOf, processesIn, untilOnly, untilRuns, type InnerProcess } from './inside';
+import { tried } from '../support/nightly';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, folder, newWorkspace, ownFile, user } from './support';
@@ -17,6 +18,7 @@ interface Outcome {
 /** What nothing in a container may survive. */
 const goneMs = 10_000;
 const agent = 'claude';
+const direct = 'started directly';
 const config = `[agents.${agent}]\ncommand = ["node", "agent.cjs"]\n`;
 
 let program: string;
@@ -73,85 +75,88 @@ async function take(...steps: unknown[]): Promise<{ terminal?: boolean; outcomes
 /** Names of the files that orders of terminals are in. */
 const orders = (): string[] => readdirSync(join(cai.home, 'run/containai/terminals'));
 
-describe.each(Object.keys(ways))('a terminal of an editor that runs commands %s', (way) => {
-  /** What a terminal, if there is one, makes of the ends of lines. */
-  const plain = (text: unknown): string => String(text).replaceAll('\r\n', '\n');
-  const isBroken = process.execPath.includes(' ') || folder.includes(' ');
-  afterEach(leave);
+// The others are `test/terminals`'s, without a container.
+describe.each(tried([direct, 'in a terminal'], Object.keys(ways).slice(1, -1)))(
+  'a terminal of an editor that runs commands %s',
+  (way) => {
+    /** What a terminal, if there is one, makes of the ends of lines. */
+    const plain = (text: unknown): string => String(text).replaceAll('\r\n', '\n');
+    const isBroken = process.execPath.includes(' ') || folder.includes(' ');
+    afterEach(leave);
 
-  test('runs the agent’s command in its container', async () => {
-    await open(way);
-    const words = ['sh', '-c', 'hostname; pwd; echo "$0 $1 $A"; id -u', "it's", '$HOME;"', 'x'];
-    const env = [
-      { name: 'A', value: '`b` "c"' },
-      { name: 'NODE_OPTIONS', value: '--require=/nowhere/evil.js' },
-      { name: 'LD_PRELOAD', value: '' },
-    ];
+    test('runs the agent’s command in its container', async () => {
+      await open(way);
+      const words = ['sh', '-c', 'hostname; pwd; echo "$0 $1 $A"; id -u', "it's", '$HOME;"', 'x'];
+      const env = [
+        { name: 'A', value: '`b` "c"' },
+        { name: 'NODE_OPTIONS', value: '--require=/nowhere/evil.js' },
+        { name: 'LD_PRELOAD', value: '' },
+      ];
 
-    const { terminal, outcomes } = await take({
-      run: { command: words[0], args: words.slice(1), env, cwd: '/usr', _meta: { x: [1] } },
+      const { terminal, outcomes } = await take({
+        run: { command: words[0], args: words.slice(1), env, cwd: '/usr', _meta: { x: [1] } },
+      });
+
+      expect(terminal).toBe(true);
+      const hostname = await hostnameOf(await containerOf(workspace, agent));
+      expect(outcomes[0]?.result).toMatchObject({ exit: { exitCode: 0 }, truncated: false });
+      expect(plain((outcomes[0]!.result as { output: string }).output)).toBe(
+        `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.uid}\n`,
+      );
+      // The editor has none of it.
+      expect(host.all[0]!.created).toEqual({
+        sessionId: session,
+        command: process.execPath,
+        args: [join(folder, 'package/bin/cai'), 'terminal', expect.stringMatching(/^[0-9a-f]{32}$/)],
+        env: [],
+        cwd: workspace,
+        _meta: { x: [1] },
+      });
+      expect(isBroken).toBe(false);
+      expect(host.terminals.size).toBe(0);
+      expect(orders()).toEqual([]);
     });
 
-    expect(terminal).toBe(true);
-    const hostname = await hostnameOf(await containerOf(workspace, agent));
-    expect(outcomes[0]?.result).toMatchObject({ exit: { exitCode: 0 }, truncated: false });
-    expect(plain((outcomes[0]!.result as { output: string }).output)).toBe(
-      `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.uid}\n`,
-    );
-    // The editor has none of it.
-    expect(host.all[0]!.created).toEqual({
-      sessionId: session,
-      command: process.execPath,
-      args: [join(folder, 'package/bin/cai'), 'terminal', expect.stringMatching(/^[0-9a-f]{32}$/)],
-      env: [],
-      cwd: workspace,
-      _meta: { x: [1] },
+    test('takes a command without arguments for a line, passes its status on, and keeps to the limit', async () => {
+      await open(way);
+
+      const { outcomes } = await take(
+        { run: { command: 'printf "%s" 123456789 | tee made; exit 7', outputByteLimit: 4 } },
+        { run: { command: '/no/such/program', args: ['x'] } },
+      );
+
+      expect(outcomes[0]).toEqual({
+        result: { exit: { exitCode: 7, signal: null }, output: '6789', truncated: true },
+      });
+      expect(outcomes[1]).toMatchObject({ result: { exit: { exitCode: 127 } } });
+      expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('123456789');
     });
-    expect(isBroken).toBe(false);
-    expect(host.terminals.size).toBe(0);
-    expect(orders()).toEqual([]);
-  });
 
-  test('takes a command without arguments for a line, passes its status on, and keeps to the limit', async () => {
-    await open(way);
+    test('leaves nothing in the container when it is killed', async () => {
+      await open(way);
+      const container = await containerOf(workspace, agent);
+      const before = await processesIn(container);
+      const line = 'trap "" TERM HUP; (setsid sleep 600 &); setsid sleep 601 & sleep 602; sleep 603';
 
-    const { outcomes } = await take(
-      { run: { command: 'printf "%s" 123456789 | tee made; exit 7', outputByteLimit: 4 } },
-      { run: { command: '/no/such/program', args: ['x'] } },
-    );
+      const { outcomes } = await take({ start: { command: line } });
+      expect(outcomes).toEqual([{ result: 'terminal 1' }]);
+      for (const seconds of [600, 601, 602]) await untilRuns(container, `sleep ${seconds}`);
+      const ended = await take({ end: true });
 
-    expect(outcomes[0]).toEqual({
-      result: { exit: { exitCode: 7, signal: null }, output: '6789', truncated: true },
+      await untilOnly(container, before, goneMs);
+      expect(ended.outcomes[0]).toMatchObject({ result: { truncated: false } });
+      expect(host.asked.slice(-4)).toEqual(
+        ['kill', 'wait', 'output', 'release'].map((each) => `${each} terminal 1`),
+      );
     });
-    expect(outcomes[1]).toMatchObject({ result: { exit: { exitCode: 127 } } });
-    expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('123456789');
-  });
-
-  test('leaves nothing in the container when it is killed', async () => {
-    await open(way);
-    const container = await containerOf(workspace, agent);
-    const before = await processesIn(container);
-    const line = 'trap "" TERM HUP; (setsid sleep 600 &); setsid sleep 601 & sleep 602; sleep 603';
-
-    const { outcomes } = await take({ start: { command: line } });
-    expect(outcomes).toEqual([{ result: 'terminal 1' }]);
-    for (const seconds of [600, 601, 602]) await untilRuns(container, `sleep ${seconds}`);
-    const ended = await take({ end: true });
-
-    await untilOnly(container, before, goneMs);
-    expect(ended.outcomes[0]).toMatchObject({ result: { truncated: false } });
-    expect(host.asked.slice(-4)).toEqual(
-      ['kill', 'wait', 'output', 'release'].map((each) => `${each} terminal 1`),
-    );
-  });
-});
+  },
+);
 
 describe('terminals', () => {
-  const way = 'started directly';
   afterEach(leave);
 
   test('are shown in the chat under the id that the editor gave', async () => {
-    await open(way);
+    await open(direct);
 
     await take({ run: { command: 'true' } });
 
@@ -162,7 +167,7 @@ describe('terminals', () => {
   });
 
   test('of another session are not there', async () => {
-    await open(way);
+    await open(direct);
     const other = session;
     await take({ start: { command: 'sleep 600' } });
     session = await editor.newSession(workspace);
@@ -182,7 +187,7 @@ describe('terminals', () => {
   });
 
   test('that an agent leaves behind are killed and released, and so is what ran in them', async () => {
-    await open(way);
+    await open(direct);
     const container = await containerOf(workspace, agent);
     await take({ start: { command: 'sleep 600' } });
     await untilRuns(container, 'sleep 600');
@@ -197,7 +202,7 @@ describe('terminals', () => {
   });
 
   test('end in the container when the proxy is killed and the editor lives on', async () => {
-    await open(way);
+    await open(direct);
     const container = await containerOf(workspace, agent);
     await take({ start: { command: 'sleep 600' } });
     await untilRuns(container, 'sleep 600');
@@ -213,7 +218,7 @@ describe('terminals', () => {
     ['[acp] terminal is off', '[acp]\nterminal = "off"\n', { terminal: true }],
     ['the editor has none', '', { terminal: false }],
   ])('are withheld and refused where %s', async (_, more, capabilities) => {
-    await open(way, more, capabilities);
+    await open(direct, more, capabilities);
 
     const { terminal, outcomes } = await take({ ask: 'terminal/create', params: { command: 'true' } });
 

@@ -4,12 +4,13 @@ import { basename, dirname, join } from 'node:path';
 import { Place } from '../engine/place';
 import type { Running } from '../engine/running';
 import { Cai, ownFile, ownFolder } from '../engine/support';
+import { isNightly } from '../support/nightly';
 import { attempt, reachedIf } from './attempt';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, Scene, sceneFor, type Outcome } from './hostile-agent';
 
 /** How often the agent asks, in each attack; before containers stood still meanwhile, 3 of 10 had the secret. */
-const tries = Number(process.env.CAI_TEST_TRIES ?? 200);
+const tries = Number(process.env.CAI_TEST_TRIES ?? (isNightly ? 200 : 50));
 const timeoutMs = 60_000 + 500 * tries;
 
 /** Exchanges two names as quickly as it can, each time at once (renameat2 with RENAME_EXCHANGE), until it is ended. */
@@ -70,7 +71,7 @@ async function askingWhile(loop: Running, step: Parameters<Scene['take']>[0]): P
   try {
     const outcomes: Outcome[] = [];
     while (outcomes.length < tries)
-      outcomes.push(...(await scene.take(...Array<typeof step>(100).fill(step))));
+      outcomes.push(...(await scene.take(...Array<typeof step>(50).fill(step))));
     if (loop.child.exitCode !== null) throw new Error(`the exchange has ended: ${loop.stderr}`);
     return outcomes;
   } finally {

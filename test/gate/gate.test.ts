@@ -5,12 +5,7 @@ import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
 const gate = resolve('.ci/gate/main.mjs');
-const runJest = [
-  'node',
-  resolve('node_modules/jest/bin/jest.js'),
-  '--rootDir=.',
-  '--testMatch=**/*.test.js',
-];
+const runJest = ['node', resolve('node_modules/jest/bin/jest.js'), '--rootDir=.', '--testMatch=**/*.test.js'];
 
 /** A repository with these files of jest, and these steps in one lane each. */
 class Project {

@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path';
 import { CuttingProxy, type Cut } from '../connect/cutting-proxy';
 import { Editor } from '../connect/editor';
+import { isNightly } from '../support/nightly';
 import { patienceMs } from '../support/patience';
 import { Served } from '../support/served';
 import { newFolder } from '../support/temp-folder';
@@ -13,7 +14,7 @@ import { NumberedEditor } from './cuts/numbered-editor';
 import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
 
-const cuts = Number(process.env.CAI_CUTS ?? 40);
+const cuts = Number(process.env.CAI_CUTS ?? (isNightly ? 1_000 : 40));
 jest.setTimeout(10 * patienceMs);
 const sessions = 3;
 
