@@ -3,15 +3,12 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { killIfThere } from '../agents/leftovers';
 import type { Json } from '../support/inbox';
-import { patienceMs } from '../support/patience';
 import { Editor } from './editor';
+import { ageSessions } from './gemini';
 import { containerOf, processesIn } from './inside';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
 import { Cai, newWorkspace } from './support';
-
-// Waits for the next minute.
-jest.setTimeout(4 * patienceMs);
 
 const endTurn = { result: { stopReason: 'end_turn' } };
 
@@ -59,8 +56,8 @@ describe('gemini', () => {
     const editor = await Editor.open(cai, 'gemini', { cwd: workspace, env: modelEnv });
     const session = await editor.newSession(workspace);
     expect(await editor.prompt(session, 'one')).toMatchObject(endTurn);
-    // Its file is named by the minute, and what opens a session again in the same one begins it anew.
-    await pause(60_000 - (Date.now() % 60_000));
+    await killAgent('gemini');
+    await ageSessions(cai, workspace);
 
     for (const text of ['two', 'three', 'four']) {
       await killAgent('gemini');

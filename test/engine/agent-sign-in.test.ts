@@ -7,9 +7,11 @@ import { isOpen } from '../support/ports';
 import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
+import { tried } from '../support/nightly';
 import { patienceMs } from '../support/patience';
 import { Cai, newWorkspace, ownFile } from './support';
 
+const inBrowser = tried([['codex', 'chat-gpt'] as const], [['gemini', 'oauth-personal'] as const]);
 const cai = new Cai();
 beforeEach(() => cai.configure(''));
 
@@ -42,37 +44,41 @@ describe('the sign-in of claude', () => {
 });
 
 describe('the sign-in of opencode', () => {
+  const ways = tried<[string, string, boolean]>(
+    [['is for one workspace', '', false]],
+    [['is the same in every workspace that shares its data', '[agent]\ndata = "shared"\n', true]],
+  );
   beforeAll(() => provideImages('opencode'), buildTimeoutMs);
 
-  test.each([
-    ['is the same in every workspace that shares its data', '[agent]\ndata = "shared"\n', true],
-    ['is for one workspace', '', false],
-  ])('%s, also after its containers are gone, until it is signed out', async (_, config, isShared) => {
-    cai.configure(config);
-    const [workspace, other] = [newWorkspace(), newWorkspace()];
-    const list = ['opencode', 'auth', 'list'];
-    const cwd = isShared ? cai.home : workspace;
+  test.each(ways)(
+    '%s, also after its containers are gone, until it is signed out',
+    async (_, config, isShared) => {
+      cai.configure(config);
+      const [workspace, other] = [newWorkspace(), newWorkspace()];
+      const list = ['opencode', 'auth', 'list'];
+      const cwd = isShared ? cai.home : workspace;
 
-    const login = cai.startInTerminal(['login', 'opencode', '--quiet'], { cwd });
-    await login.says('Select provider');
-    login.child.stdin.write('deepseek');
-    await login.says('(1 match)');
-    login.child.stdin.write('\r');
-    await login.says('Enter your API key');
-    login.child.stdin.write('made-up\r');
-    await login.succeeds();
+      const login = cai.startInTerminal(['login', 'opencode', '--quiet'], { cwd });
+      await login.says('Select provider');
+      login.child.stdin.write('deepseek');
+      await login.says('(1 match)');
+      login.child.stdin.write('\r');
+      await login.says('Enter your API key');
+      login.child.stdin.write('made-up\r');
+      await login.succeeds();
 
-    expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
-    await cai.run(['rm', '--all', '--agent', 'opencode', '--force']);
-    expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
-    expect((await sayIn(other, 'opencode', ...list)).includes('DeepSeek')).toBe(isShared);
-    const logout = cai.startInTerminal(['logout', 'opencode', '--quiet'], { cwd });
-    await logout.says('DeepSeek');
-    logout.child.stdin.write('\r');
-    await logout.succeeds();
-    for (const each of [workspace, other])
-      expect(await sayIn(each, 'opencode', ...list)).not.toContain('DeepSeek');
-  });
+      expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
+      await cai.run(['rm', '--all', '--agent', 'opencode', '--force']);
+      expect(await sayIn(workspace, 'opencode', ...list)).toContain('DeepSeek');
+      expect((await sayIn(other, 'opencode', ...list)).includes('DeepSeek')).toBe(isShared);
+      const logout = cai.startInTerminal(['logout', 'opencode', '--quiet'], { cwd });
+      await logout.says('DeepSeek');
+      logout.child.stdin.write('\r');
+      await logout.succeeds();
+      for (const each of [workspace, other])
+        expect(await sayIn(each, 'opencode', ...list)).not.toContain('DeepSeek');
+    },
+  );
 });
 
 describe('the sign-in of copilot', () => {
@@ -127,10 +133,7 @@ describe('an API key that is typed into gemini', () => {
   });
 });
 
-describe.each([
-  ['gemini', 'oauth-personal'],
-  ['codex', 'chat-gpt'],
-])('the sign-in of %s that opens a browser', (agent, methodId) => {
+describe.each(inBrowser)('the sign-in of %s that opens a browser', (agent, methodId) => {
   beforeAll(() => provideImages(agent), buildTimeoutMs);
 
   test('is answered with what to do instead, and so is a session that needs one', async () => {
@@ -140,7 +143,10 @@ describe.each([
     const { error: asked } = await editor.request('session/new', { cwd: newWorkspace(), mcpServers: [] });
     const { error: failed } = await editor.request('authenticate', { methodId });
 
-    expect(asked).toMatchObject({ code: -32000, message: expect.stringContaining(`(${advice})`) as string });
+    expect(asked).toMatchObject({
+      code: -32000,
+      message: expect.stringContaining(`(${advice})`) as string,
+    });
     expect(failed).toMatchObject({ message: expect.stringContaining(advice) as string });
     expect(editor.proxy.stderr).toContain(advice);
     editor.proxy.child.stdin.end();

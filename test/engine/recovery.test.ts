@@ -19,12 +19,12 @@ let session: AcpxSession;
 beforeAll(async () => {
   provideClients();
   await provideImages('claude');
-}, buildTimeoutMs);
-
-beforeEach(async () => {
   cai = new Cai(modelConfig);
   workspace = newWorkspace();
   await startModel(cai, workspace, 'claude');
+}, buildTimeoutMs);
+
+beforeEach(async () => {
   container = await containerOf(workspace, 'claude');
   session = new AcpxSession(cai, 'claude', workspace);
   await session.open();

@@ -6,6 +6,7 @@
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Json } from '../support/inbox';
+import { isNightly } from '../support/nightly';
 import { Editor } from './editor';
 import { buildTimeoutMs } from './place';
 import { Cai, newWorkspace, user } from './support';
@@ -23,6 +24,10 @@ const listed = [
   agent('qoder', 'Qoder CLI', '@qoder-ai/qodercli', '1.1.52', ['--acp']),
 ];
 const ours = ['claude-acp', 'codex-acp', 'gemini', 'github-copilot-cli', 'opencode', 'qwen-code'];
+/** One of each kind, and nightly all. */
+const ids = [...listed.map(({ id }) => id), ...ours].filter(
+  (id) => isNightly || ['qoder', 'claude-acp'].includes(id),
+);
 
 function agent(
   id: string,
@@ -49,7 +54,7 @@ beforeAll(() => {
 
 const rows: string[][] = [];
 
-test.each([...listed.map(({ id }) => id), ...ours])(
+test.each(ids)(
   'cai --acp %s answers initialize, and says what session/new needs',
   async (id) => {
     const about = JSON.parse((await cai.run(['agents', 'show', id, '--json'])).stdout.toString()) as {
@@ -141,5 +146,6 @@ test('docs/agents.md has the table of what these tests have seen', () => {
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
-  expect([cells[0], ...cells.slice(2)]).toEqual([head, ...rows]);
+  const seen = new Set(rows.map(([id]) => id));
+  expect([cells[0], ...cells.slice(2).filter(([id]) => seen.has(id))]).toEqual([head, ...rows]);
 });
