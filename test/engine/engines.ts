@@ -103,6 +103,7 @@ const missingOnPods = {
     'the way in is a port of the pod\'s loopback address, which "an agent connects to the sshd of a neighbour" tries',
   'a container with a network':
     'the nodes drop all that pods send, so that no control can succeed; network-wall.test.ts opens the wall and tries it',
+  'another user of this machine': 'pods have no part in it, and "npm run test:escape" tries it',
 } as const;
 
 /** Why something cannot be tried on this engine; undefined: it can. */

@@ -104,21 +104,28 @@ describe('another user of the machine', () => {
     return path;
   }
 
-  attempt('another user reads keys, tokens, records or logs of cai', async () => {
-    const { stdout } = await asOther(`cd ${scene.cai.home} && find state run data cache -type f -readable`);
-    if (!existsSync(join(scene.cai.home, 'state/containai/ssh'))) throw new Error('there is nothing to read');
-    return reachedIf(stdout !== '', stdout);
-  });
+  attemptWith('another user of this machine')(
+    'another user reads keys, tokens, records or logs of cai',
+    async () => {
+      const { stdout } = await asOther(`cd ${scene.cai.home} && find state run data cache -type f -readable`);
+      if (!existsSync(join(scene.cai.home, 'state/containai/ssh')))
+        throw new Error('there is nothing to read');
+      return reachedIf(stdout !== '', stdout);
+    },
+  );
 
-  attempt('another user reads a variable of the user in the list of processes', async () => {
-    const running = neighbour.start(['sh', '-c', 'test -n "$USERS_TOKEN" && echo begun; sleep 100']);
-    await running.says('begun');
-    const { stdout } = await asOther(`cat /proc/*/cmdline /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -F ${token.slice(0, -1)}`); // prettier-ignore
-    running.child.kill('SIGKILL');
-    // The shell that looks has it in its own.
-    const found = stdout.split('\n').filter((line) => line.includes(token));
-    return reachedIf(found.length > 0, found.join('\n'));
-  });
+  attemptWith('another user of this machine')(
+    'another user reads a variable of the user in the list of processes',
+    async () => {
+      const running = neighbour.start(['sh', '-c', 'test -n "$USERS_TOKEN" && echo begun; sleep 100']);
+      await running.says('begun');
+      const { stdout } = await asOther(`cat /proc/*/cmdline /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -F ${token.slice(0, -1)}`); // prettier-ignore
+      running.child.kill('SIGKILL');
+      // The shell that looks has it in its own.
+      const found = stdout.split('\n').filter((line) => line.includes(token));
+      return reachedIf(found.length > 0, found.join('\n'));
+    },
+  );
 
   attemptWith('a socket as the way in')('another user connects to the way into a container', async () => {
     const door = await doorOf(neighbour);
@@ -127,65 +134,77 @@ describe('another user of the machine', () => {
     return reachedIf(heard !== 'EACCES', heard);
   });
 
-  attempt('another user runs a command by the token of a terminal', async () => {
-    const tokens = `${scene.cai.home}/run/containai/terminals`;
-    let outcome: Awaited<ReturnType<typeof asOther>> | undefined;
-    scene.editor.serve('terminal/create', async (params) => {
-      const { command, args } = params as { command: string; args: string[] };
-      const env = Object.entries(scene.cai.env).map(([name, value]) => `${name}='${value}'`);
-      outcome = await asOther(`ls ${tokens}; env ${env.join(' ')} ${[command, ...args].join(' ')}`);
-      throw new Error('not now');
-    });
-    await scene.ask('terminal/create', { command: 'hostname' });
-    if (outcome === undefined) throw new Error('the editor was asked for no terminal');
-    return reachedIf(outcome.status === 0 || outcome.stdout !== '', JSON.stringify(outcome));
-  });
-
-  attempt('another user reads tokens in a folder of his own that the user’s session names', async () => {
-    const shared = folderOfOther('run-of-other');
-    const trap = `mkdir -p ${shared}/containai/terminals && chmod -R 777 ${shared}`;
-    await asOther(trap);
-    const env = { ...scene.cai.env };
-    try {
-      scene.cai.env.XDG_RUNTIME_DIR = shared;
-      const trapped = await Scene.open({ cai: scene.cai });
-      let found = '';
-      trapped.editor.serve('terminal/create', async () => {
-        found = (await asOther(`find ${shared} -type f -exec cat {} +`)).stdout;
+  attemptWith('another user of this machine')(
+    'another user runs a command by the token of a terminal',
+    async () => {
+      const tokens = `${scene.cai.home}/run/containai/terminals`;
+      let outcome: Awaited<ReturnType<typeof asOther>> | undefined;
+      scene.editor.serve('terminal/create', async (params) => {
+        const { command, args } = params as { command: string; args: string[] };
+        const env = Object.entries(scene.cai.env).map(([name, value]) => `${name}='${value}'`);
+        outcome = await asOther(`ls ${tokens}; env ${env.join(' ')} ${[command, ...args].join(' ')}`);
         throw new Error('not now');
       });
-      await trapped.ask('terminal/create', { command: 'hostname' });
-      await trapped.close();
-      return reachedIf(found !== '', found);
-    } finally {
-      Object.assign(scene.cai.env, env);
-    }
-  });
+      await scene.ask('terminal/create', { command: 'hostname' });
+      if (outcome === undefined) throw new Error('the editor was asked for no terminal');
+      return reachedIf(outcome.status === 0 || outcome.stdout !== '', JSON.stringify(outcome));
+    },
+  );
 
-  attempt('another user widens the workspace by a configuration in a folder above', async () => {
-    const above = folderOfOther('above-1');
-    const mine = join(above, 'mine');
-    ownFolder(mine);
-    await asOther(
-      `mkdir ${above}/.containai && echo 'container.pids = 100' > ${above}/.containai/config.toml && echo SECRET > ${above}/others`,
-    );
-    const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
-    return reachedIf(stdout.includes('SECRET'), stdout.toString());
-  });
+  attemptWith('another user of this machine')(
+    'another user reads tokens in a folder of his own that the user’s session names',
+    async () => {
+      const shared = folderOfOther('run-of-other');
+      const trap = `mkdir -p ${shared}/containai/terminals && chmod -R 777 ${shared}`;
+      await asOther(trap);
+      const env = { ...scene.cai.env };
+      try {
+        scene.cai.env.XDG_RUNTIME_DIR = shared;
+        const trapped = await Scene.open({ cai: scene.cai });
+        let found = '';
+        trapped.editor.serve('terminal/create', async () => {
+          found = (await asOther(`find ${shared} -type f -exec cat {} +`)).stdout;
+          throw new Error('not now');
+        });
+        await trapped.ask('terminal/create', { command: 'hostname' });
+        await trapped.close();
+        return reachedIf(found !== '', found);
+      } finally {
+        Object.assign(scene.cai.env, env);
+      }
+    },
+  );
 
-  attempt('another user widens the workspace, or has a program run, by a git folder above', async () => {
-    const above = folderOfOther('above-2');
-    const mine = join(above, 'mine');
-    ownFolder(mine);
-    const canary = new Canary(scene.cai);
-    await asOther(
-      `cd ${above} && git init --quiet . && echo SECRET > others && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${above}/program`,
-    );
-    const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
-    return canary.sung ?? reachedIf(stdout.includes('SECRET'), stdout.toString());
-  });
+  attemptWith('another user of this machine')(
+    'another user widens the workspace by a configuration in a folder above',
+    async () => {
+      const above = folderOfOther('above-1');
+      const mine = join(above, 'mine');
+      ownFolder(mine);
+      await asOther(
+        `mkdir ${above}/.containai && echo 'container.pids = 100' > ${above}/.containai/config.toml && echo SECRET > ${above}/others`,
+      );
+      const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
+      return reachedIf(stdout.includes('SECRET'), stdout.toString());
+    },
+  );
 
-  attempt(
+  attemptWith('another user of this machine')(
+    'another user widens the workspace, or has a program run, by a git folder above',
+    async () => {
+      const above = folderOfOther('above-2');
+      const mine = join(above, 'mine');
+      ownFolder(mine);
+      const canary = new Canary(scene.cai);
+      await asOther(
+        `cd ${above} && git init --quiet . && echo SECRET > others && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${above}/program`,
+      );
+      const { stdout } = await new Place(scene.cai, mine).run(['sh', '-c', `cat ${above}/others; echo here`]);
+      return canary.sung ?? reachedIf(stdout.includes('SECRET'), stdout.toString());
+    },
+  );
+
+  attemptWith('another user of this machine')(
     'another user swaps a workspace in a folder of his for a link to a folder of the user',
     async () => {
       const above = folderOfOther('above-3');
@@ -201,16 +220,19 @@ describe('another user of the machine', () => {
     },
   );
 
-  attempt('another user’s repository has a program run when the user works in it', async () => {
-    const theirs = folderOfOther('theirs');
-    const canary = new Canary(scene.cai);
-    await asOther(
-      `cd ${theirs} && git init --quiet . && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${theirs}/program && git config core.hooksPath ${theirs}`,
-    );
-    await scene.cai.run(['exec', '--workspace', theirs, '--', 'true']);
-    await scene.cai.run(['doctor', '--workspace', theirs]);
-    return canary.sung;
-  });
+  attemptWith('another user of this machine')(
+    'another user’s repository has a program run when the user works in it',
+    async () => {
+      const theirs = folderOfOther('theirs');
+      const canary = new Canary(scene.cai);
+      await asOther(
+        `cd ${theirs} && git init --quiet . && printf '#!/bin/sh\\n${canary.sh}\\n' > program && chmod 755 program && git config core.fsmonitor ${theirs}/program && git config core.hooksPath ${theirs}`,
+      );
+      await scene.cai.run(['exec', '--workspace', theirs, '--', 'true']);
+      await scene.cai.run(['doctor', '--workspace', theirs]);
+      return canary.sung;
+    },
+  );
 });
 
 describe('this file', () => {
