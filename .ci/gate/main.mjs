@@ -1,9 +1,10 @@
 /**
  * `.ci/run`: everything that a change has to pass, on a clean checkout, as `steps.mjs` lists it. Each step has a limit, and
  * all of them together have one; what has not run has failed. Test files that were green with the same content are not run
- * again for a day (`memory.mjs`), unless with `--all`. What has failed is run once more at the end, with nothing beside
- * it: a test that passes then is flaky, which is told, and fails if it was so before. The last line is the sum of the
- * tests; the exit status is 0 only if nothing failed.
+ * again for a day (`memory.mjs`), unless with `--all`. With `--nightly` neither, and the tests take all of their cases,
+ * for which they have more time. What has failed is run once more at the end, with nothing beside it: a test that passes
+ * then is flaky, which is told, and fails if it was so before. The last line is the sum of the tests; the exit status is 0
+ * only if nothing failed.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,8 +13,6 @@ import { endBySignals, isEnding, lastLines, limited } from './limited.mjs';
 import { logs, noteFlaky, recalled, remember } from './memory.mjs';
 import { resultsOf } from './results.mjs';
 
-/** How long all of it may take, in milliseconds; after it nothing begins. */
-const allMs = 80 * 60_000;
 /** How long a service has to end, in milliseconds. */
 const cleanUpMs = 120_000;
 /** How long a wait of a test may last here, where suites run beside each other, in milliseconds; a test has twice that. */
@@ -24,9 +23,19 @@ const [shownOfStep, shownOfTest] = [40, 30];
 const { phases } = await import(process.env.CAI_GATE_STEPS ?? './steps.mjs');
 const steps = phases.flatMap(({ lanes }) => lanes.flat());
 const root = process.cwd();
-const { values: options } = parseArgs({ options: { all: { type: 'boolean' } } });
+const { values: options } = parseArgs({
+  options: { all: { type: 'boolean' }, nightly: { type: 'boolean' } },
+});
+/** How often the usual time a nightly run may take. */
+const slowness = options.nightly ? 4 : 1;
+/** How long all of it may take, in milliseconds; after it nothing begins. */
+const allMs = slowness * 44 * 60_000;
 const began = Date.now();
-const environment = { ...process.env, CAI_TEST_PATIENCE_MS: String(patienceMs) };
+const environment = {
+  ...process.env,
+  CAI_TEST_PATIENCE_MS: String(patienceMs),
+  ...(options.nightly && { CAI_NIGHTLY: '1' }),
+};
 /** Scripts of services that were started, the newest first. */
 const services = [];
 /** What each step came to, by its name, with the step. */
@@ -65,7 +74,7 @@ function commandOf({ command, script, filters = [] }, log) {
 async function run(step, { again, kept = [] } = {}) {
   if (isEnding()) await new Promise(() => undefined);
   const log = join(logs, `${step.name}${again === undefined ? '' : '-again'}.log`);
-  const limitMs = Math.min(step.limitS * 1000, began + allMs - Date.now());
+  const limitMs = Math.min(slowness * step.limitS * 1000, began + allMs - Date.now());
   if (limitMs <= 0)
     return {
       passed: 0,
@@ -196,7 +205,7 @@ function conclude(flaky) {
 rmSync(logs, { recursive: true, force: true });
 mkdirSync(logs, { recursive: true });
 endBySignals(cleanUp);
-if (!options.all) for (const step of steps) recall(step);
+if (!options.all && !options.nightly) for (const step of steps) recall(step);
 const flaky = await playAll();
 await cleanUp();
 process.exitCode = conclude(flaky) ? 0 : 1;

@@ -95,17 +95,17 @@ export const phases = [
     name: 'containers',
     lanes: [
       [
-        suite('engine', 3_600, engine, 'test/engine', onEngine),
-        suite('way-in-exec', 1_200, engine, 'test/engine', {
+        suite('engine', 2_400, engine, 'test/engine', onEngine),
+        suite('way-in-exec', 400, engine, 'test/engine', {
           ...onEngine,
           filters: bothWays,
           env: { CAI_WAY_IN: 'exec' },
         }),
-        suite('escape', 2_400, [...engine, '--escape'], 'test/escape', onEngine),
+        suite('escape', 1_500, [...engine, '--escape'], 'test/escape', onEngine),
       ],
       [
         service('cluster-start', 900, 'test/kubernetes/machine.sh', { env: dist }),
-        suite('kubernetes', 3_600, cluster, 'test/kubernetes', onCluster),
+        suite('kubernetes', 2_400, cluster, 'test/kubernetes', onCluster),
         suite('on-pods', 900, [...cluster, '--escape'], 'test/escape', {
           ...onCluster,
           filters: onPods,
