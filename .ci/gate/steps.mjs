@@ -15,6 +15,7 @@ const inputs = [
   ...['.ci', '.config', 'Dockerfile', 'bin', 'deploy', 'fixtures'],
   ...['package-lock.json', 'package.json', 'src', 'test', 'tsconfig.json'],
 ];
+const ofConnections = ['connect', 'relay', 'rpc', 'serve', 'wire'].map((name) => `src/${name}`);
 /** The tests of what could depend on how containers are entered: they run both ways. */
 const bothWays =
   'exec-end exec-streams exec-terminal engine/forward mount-swap ssh-access engine/network'.split(' ');
@@ -78,6 +79,8 @@ export const phases = [
         suite('cuts', 600, ['npx', 'jest'], 'test/serve/cuts.test.ts', {
           filters: ['test/serve/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },
+          // What a connection is made of; `unit` has 40 cuts whatever changes.
+          inputs: [...inputs.filter((each) => each !== 'src'), ...ofConnections],
         }),
       ],
     ],
