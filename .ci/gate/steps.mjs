@@ -41,8 +41,7 @@ const engine = ['node', 'test/engine/run.mjs'];
 const cluster = ['node', 'test/kubernetes/run.mjs'];
 const conformance = ['node', 'test/conformance/run.mjs'];
 const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
-/** With one user, one file runs at a time: the engine's suites beside it use the processors. */
-const onCluster = { needs: ['engine-start', 'cluster-start'], isOneUser: true };
+const onCluster = { needs: ['engine-start', 'cluster-start'] };
 
 /** @type {{ name: string, lanes: object[][] }[]} */
 export const phases = [
