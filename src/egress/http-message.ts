@@ -132,9 +132,14 @@ export function joinUpgraded(
   const tell = ({ statusCode, statusMessage }: IncomingMessage, headers: Keyable['headers']) =>
     stream.write(headOf(`HTTP/1.1 ${statusCode} ${statusMessage}`, headers), 'latin1');
   return new Promise<void>((resolve, reject) => {
-    stream.on('close', () => sent.destroy());
+    const giveUp = (): void => void sent.destroy();
+    // Nobody reads yet, and an end is only told to who does.
+    const lookForEnd = (): void => void (stream.readableLength === 0 && stream.read());
+    stream.on('close', giveUp).on('end', giveUp).on('readable', lookForEnd);
+    const stopWaiting = (): void => void stream.off('end', giveUp).off('readable', lookForEnd);
     sent.on('error', (reason) => reject(brokeOff(place, reason)));
     sent.on('upgrade', (got, far: Duplex, rest: Buffer) => {
+      stopWaiting();
       tell(got, endToEnd(got, forUpgrade));
       stream.write(rest);
       far.write(head);
@@ -142,6 +147,7 @@ export function joinUpgraded(
       resolve();
     });
     sent.on('response', (got) => {
+      stopWaiting();
       tell(got, [...endToEnd(got), ['Connection', 'close']]);
       stream.resume();
       pipeline(got, stream, () => resolve());
