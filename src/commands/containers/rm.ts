@@ -48,14 +48,13 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = ({ id }: OwnContainer) => engine.removeContainer(id);
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
-  for (const { name, users } of volumes) {
-    if (users.length === 0) await engine.removeVolume(name);
+  await Promise.all(going.map(({ name }) => engine.removeVolume(name)));
+  for (const { name, users } of volumes)
     tell(
       users.length === 0
         ? `removed the volume ${name}, with ${isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept'}`
         : `kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`,
     );
-  }
   if (options.volumes !== true) {
     const kept = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
     for (const name of kept) tell(`what the agent keeps stays in the volume ${name}`);
