@@ -2,8 +2,9 @@ import { buildSync } from 'esbuild';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor';
+import { isKubernetes } from './engines';
 import { containerOf, hostnameOf, processesIn, untilOnly, untilRuns, type InnerProcess } from './inside';
-import { tried } from '../support/nightly';
+import { isNightly } from '../support/nightly';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, folder, newWorkspace, ownFile, user } from './support';
@@ -19,6 +20,9 @@ interface Outcome {
 const goneMs = 10_000;
 const agent = 'claude';
 const direct = 'started directly';
+/** The others are those of `test/terminals`, without a container. */
+const usualWays = isKubernetes ? [direct] : [direct, 'in a terminal'];
+const triedWays = isNightly ? Object.keys(ways) : usualWays;
 const config = `[agents.${agent}]\ncommand = ["node", "agent.cjs"]\n`;
 
 let program: string;
@@ -75,82 +79,78 @@ async function take(...steps: unknown[]): Promise<{ terminal?: boolean; outcomes
 /** Names of the files that orders of terminals are in. */
 const orders = (): string[] => readdirSync(join(cai.home, 'run/containai/terminals'));
 
-// The others are `test/terminals`'s, without a container.
-describe.each(tried([direct, 'in a terminal'], Object.keys(ways).slice(1, -1)))(
-  'a terminal of an editor that runs commands %s',
-  (way) => {
-    /** What a terminal, if there is one, makes of the ends of lines. */
-    const plain = (text: unknown): string => String(text).replaceAll('\r\n', '\n');
-    const isBroken = process.execPath.includes(' ') || folder.includes(' ');
-    afterEach(leave);
+describe.each(triedWays)('a terminal of an editor that runs commands %s', (way) => {
+  /** What a terminal, if there is one, makes of the ends of lines. */
+  const plain = (text: unknown): string => String(text).replaceAll('\r\n', '\n');
+  const isBroken = process.execPath.includes(' ') || folder.includes(' ');
+  afterEach(leave);
 
-    test('runs the agent’s command in its container', async () => {
-      await open(way);
-      const words = ['sh', '-c', 'hostname; pwd; echo "$0 $1 $A"; id -u', "it's", '$HOME;"', 'x'];
-      const env = [
-        { name: 'A', value: '`b` "c"' },
-        { name: 'NODE_OPTIONS', value: '--require=/nowhere/evil.js' },
-        { name: 'LD_PRELOAD', value: '' },
-      ];
+  test('runs the agent’s command in its container', async () => {
+    await open(way);
+    const words = ['sh', '-c', 'hostname; pwd; echo "$0 $1 $A"; id -u', "it's", '$HOME;"', 'x'];
+    const env = [
+      { name: 'A', value: '`b` "c"' },
+      { name: 'NODE_OPTIONS', value: '--require=/nowhere/evil.js' },
+      { name: 'LD_PRELOAD', value: '' },
+    ];
 
-      const { terminal, outcomes } = await take({
-        run: { command: words[0], args: words.slice(1), env, cwd: '/usr', _meta: { x: [1] } },
-      });
-
-      expect(terminal).toBe(true);
-      const hostname = await hostnameOf(await containerOf(workspace, agent));
-      expect(outcomes[0]?.result).toMatchObject({ exit: { exitCode: 0 }, truncated: false });
-      expect(plain((outcomes[0]!.result as { output: string }).output)).toBe(
-        `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.uid}\n`,
-      );
-      // The editor has none of it.
-      expect(host.all[0]!.created).toEqual({
-        sessionId: session,
-        command: process.execPath,
-        args: [join(folder, 'package/bin/cai'), 'terminal', expect.stringMatching(/^[0-9a-f]{32}$/)],
-        env: [],
-        cwd: workspace,
-        _meta: { x: [1] },
-      });
-      expect(isBroken).toBe(false);
-      expect(host.terminals.size).toBe(0);
-      expect(orders()).toEqual([]);
+    const { terminal, outcomes } = await take({
+      run: { command: words[0], args: words.slice(1), env, cwd: '/usr', _meta: { x: [1] } },
     });
 
-    test('takes a command without arguments for a line, passes its status on, and keeps to the limit', async () => {
-      await open(way);
-
-      const { outcomes } = await take(
-        { run: { command: 'printf "%s" 123456789 | tee made; exit 7', outputByteLimit: 4 } },
-        { run: { command: '/no/such/program', args: ['x'] } },
-      );
-
-      expect(outcomes[0]).toEqual({
-        result: { exit: { exitCode: 7, signal: null }, output: '6789', truncated: true },
-      });
-      expect(outcomes[1]).toMatchObject({ result: { exit: { exitCode: 127 } } });
-      expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('123456789');
+    expect(terminal).toBe(true);
+    const hostname = await hostnameOf(await containerOf(workspace, agent));
+    expect(outcomes[0]?.result).toMatchObject({ exit: { exitCode: 0 }, truncated: false });
+    expect(plain((outcomes[0]!.result as { output: string }).output)).toBe(
+      `${hostname}\n/usr\nit's $HOME;" \`b\` "c"\n${user.uid}\n`,
+    );
+    // The editor has none of it.
+    expect(host.all[0]!.created).toEqual({
+      sessionId: session,
+      command: process.execPath,
+      args: [join(folder, 'package/bin/cai'), 'terminal', expect.stringMatching(/^[0-9a-f]{32}$/)],
+      env: [],
+      cwd: workspace,
+      _meta: { x: [1] },
     });
+    expect(isBroken).toBe(false);
+    expect(host.terminals.size).toBe(0);
+    expect(orders()).toEqual([]);
+  });
 
-    test('leaves nothing in the container when it is killed', async () => {
-      await open(way);
-      const container = await containerOf(workspace, agent);
-      const before = await processesIn(container);
-      const line = 'trap "" TERM HUP; (setsid sleep 600 &); setsid sleep 601 & sleep 602; sleep 603';
+  test('takes a command without arguments for a line, passes its status on, and keeps to the limit', async () => {
+    await open(way);
 
-      const { outcomes } = await take({ start: { command: line } });
-      expect(outcomes).toEqual([{ result: 'terminal 1' }]);
-      for (const seconds of [600, 601, 602]) await untilRuns(container, `sleep ${seconds}`);
-      const ended = await take({ end: true });
+    const { outcomes } = await take(
+      { run: { command: 'printf "%s" 123456789 | tee made; exit 7', outputByteLimit: 4 } },
+      { run: { command: '/no/such/program', args: ['x'] } },
+    );
 
-      await untilOnly(container, before, goneMs);
-      expect(ended.outcomes[0]).toMatchObject({ result: { truncated: false } });
-      expect(host.asked.slice(-4)).toEqual(
-        ['kill', 'wait', 'output', 'release'].map((each) => `${each} terminal 1`),
-      );
+    expect(outcomes[0]).toEqual({
+      result: { exit: { exitCode: 7, signal: null }, output: '6789', truncated: true },
     });
-  },
-);
+    expect(outcomes[1]).toMatchObject({ result: { exit: { exitCode: 127 } } });
+    expect(readFileSync(join(workspace, 'made'), 'utf8')).toBe('123456789');
+  });
+
+  test('leaves nothing in the container when it is killed', async () => {
+    await open(way);
+    const container = await containerOf(workspace, agent);
+    const before = await processesIn(container);
+    const line = 'trap "" TERM HUP; (setsid sleep 600 &); setsid sleep 601 & sleep 602; sleep 603';
+
+    const { outcomes } = await take({ start: { command: line } });
+    expect(outcomes).toEqual([{ result: 'terminal 1' }]);
+    for (const seconds of [600, 601, 602]) await untilRuns(container, `sleep ${seconds}`);
+    const ended = await take({ end: true });
+
+    await untilOnly(container, before, goneMs);
+    expect(ended.outcomes[0]).toMatchObject({ result: { truncated: false } });
+    expect(host.asked.slice(-4)).toEqual(
+      ['kill', 'wait', 'output', 'release'].map((each) => `${each} terminal 1`),
+    );
+  });
+});
 
 describe('terminals', () => {
   afterEach(leave);
