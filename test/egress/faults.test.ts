@@ -3,7 +3,7 @@
  * on. An error that nobody takes would fail the test that it comes in.
  */
 import { once } from 'node:events';
-import { connect, createServer, Socket, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls';
 import { authorityOf, identityFor, type Identity } from '../../src/credentials/authority';
@@ -102,22 +102,18 @@ async function faultyServer({ isKeyed }: Way, step: Step, fault: Fault) {
   let reach!: (stream: Duplex) => void;
   const reached = new Promise<Duplex>((resolve) => (reach = resolve));
   const play = async (socket: Socket): Promise<void> => {
-    const fail = (stream: Duplex = socket): void => {
-      faults[fault](socket);
-      reach(stream);
-    };
-    if (step === 'connect') return fail();
-    if (step === 'TLS') {
-      await once(socket, 'data');
-      return fail();
+    let stream: Duplex = socket;
+    if (step === 'TLS') await once(socket, 'data');
+    else if (step !== 'connect') {
+      if (isKeyed)
+        stream = new TLSSocket(socket, { isServer: true, secureContext: createSecureContext(real) });
+      stream.on('error', () => undefined);
+      await saying(stream, step === 'body' ? 'sent' : '\r\n\r\n');
+      const text = begun[step];
+      if (text !== undefined) await new Promise((resolve) => stream.write(text, resolve));
     }
-    const secureContext = createSecureContext(real);
-    const stream = isKeyed ? new TLSSocket(socket, { isServer: true, secureContext }) : socket;
-    stream.on('error', () => undefined);
-    await saying(stream, step === 'body' ? 'sent' : '\r\n\r\n');
-    const text = begun[step];
-    if (text !== undefined) await new Promise((resolve) => stream.write(text, resolve));
-    fail(stream);
+    faults[fault](socket);
+    reach(stream);
   };
   const port = await listening((socket) => void play(socket));
   return { port, reached };
