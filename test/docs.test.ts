@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { commands } from '../src/commands/registry';
 import { capabilities } from '../src/container/engine/engine-info';
 import { userWith } from './support/cli';
+import { unhurried } from './support/hastened';
 import { newFolder } from './support/temp-folder';
 
 const repository = resolve(__dirname, '..');
@@ -57,9 +58,6 @@ describe.each(['README.md', ...pages])('%s', (page) => {
   });
 });
 
-// A proxy waits 2 s for what is due when its input ends: a busy machine may need a second try at the command to copy.
-jest.retryTimes(2);
-
 const decisions = pages.filter((page) => page.startsWith(join('docs', 'decisions')));
 
 test.each<[string, number]>([
@@ -110,7 +108,8 @@ describe('docs/CONTRIBUTING.md', () => {
 
     const { stdout, status } = spawnSync('sh', ['-c', command], {
       cwd: repository,
-      env: { PATH: process.env.PATH, HOME: home },
+      // A proxy waits 2 s for what is due when its input ends.
+      env: { PATH: process.env.PATH, HOME: home, ...unhurried },
       encoding: 'utf8',
     });
 

@@ -4,3 +4,6 @@ import { join } from 'node:path';
 export const hastened = {
   NODE_OPTIONS: `--require "${join(__dirname, '../../fixtures/hasten.cjs')}"`,
 };
+
+/** The same, a tenth as fast: for what a limit must not end on a busy machine. */
+export const unhurried = { ...hastened, CAI_HASTEN_BY: '0.1' };
