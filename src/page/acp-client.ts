@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 over a WebSocket, as ACP has it: each text frame is one message. */
 import { fieldsOf, numberOf, textOf, type Fields } from './fields';
+import { pageKey } from './server';
 
 /** An id of a request, as JSON text. */
 export type Id = string;
@@ -46,7 +47,8 @@ export class AcpClient {
   constructor(agent: string, events: AcpEvents) {
     const url = new URL(`acp?agent=${encodeURIComponent(agent)}`, location.href);
     url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
-    this.#socket = new WebSocket(url);
+    const key = pageKey();
+    this.#socket = new WebSocket(url, key === '' ? [] : [`cai.page-key.${key}`]);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(data, events));
     this.#socket.addEventListener('close', ({ code, reason }) => {
       for (const { reject } of this.#calls.values()) reject(new LostError('the connection was lost'));

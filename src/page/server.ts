@@ -41,16 +41,29 @@ export class Refused extends Error {
   }
 }
 
+const keyItem = 'cai-page-key';
+
+/** What the server wants besides the cookie, which browsers also send to other ports; empty: it has given none. */
+export function pageKey(): string {
+  return localStorage.getItem(keyItem) ?? '';
+}
+
 /** Signs in by a ticket, or by a token; rejects with `Refused`. */
 export async function signIn(by: { readonly ticket: string } | { readonly token: string }): Promise<void> {
   const isTicket = 'ticket' in by;
   const headers = isTicket ? {} : { authorization: `Bearer ${by.token}` };
-  await ask('page/sign-in', { method: 'POST', headers, body: JSON.stringify(isTicket ? by : {}) });
+  const answer = await ask('page/sign-in', {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(isTicket ? by : {}),
+  });
+  localStorage.setItem(keyItem, textOf(fieldsOf(await answer.json()).key) ?? '');
 }
 
 /** Signs out; rejects with `Refused`. */
 export async function signOut(): Promise<void> {
   await ask('page/sign-out', { method: 'POST', body: '{}' });
+  localStorage.removeItem(keyItem);
 }
 
 /** Rejects with `Refused`, with status 401 for who is not signed in. */
@@ -72,7 +85,11 @@ export async function stateOfServer(): Promise<ServerState> {
 }
 
 async function ask(path: string, options: RequestInit = {}): Promise<Response> {
-  const headers = { 'content-type': 'application/json', ...(options.headers as Record<string, string>) };
+  const headers = {
+    'content-type': 'application/json',
+    'cai-page-key': pageKey(),
+    ...(options.headers as Record<string, string>),
+  };
   let response: Response;
   try {
     response = await fetch(path, { ...options, headers, cache: 'no-store' });

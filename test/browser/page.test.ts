@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Browser, type Tab } from './browser';
 import { Stage, type Client } from './stage';
 
@@ -188,6 +191,26 @@ describe('signing in', () => {
     await tab.call('Network.setCookie', { name, value, url: stage.address });
     expect(await tab.eval(`fetch('page/state').then(({ status }) => status)`)).toBe(401);
     expect(tab.complaints.filter((each) => !each.includes('401'))).toEqual([]);
+  });
+
+  test('lets nobody in who gets the cookie behind another port of the host', async () => {
+    const tab = await signedIn();
+    const cookies: string[] = [];
+    const server = createServer(({ headers }, response) => {
+      cookies.push(headers.cookie ?? '');
+      response.end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    await tab.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    server.close();
+    expect(cookies[0]).toMatch(/^cai=/);
+
+    const { origin } = new URL(stage.address);
+    const { status } = await fetch(`${origin}/page/state`, { headers: { origin, cookie: cookies[0]! } });
+
+    expect(status).toBe(401);
+    await tab.open(stage.address);
+    await tab.sees('Sessions', 'h1');
   });
 
   test('by a link works on a page that is open already', async () => {

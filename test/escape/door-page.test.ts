@@ -170,6 +170,27 @@ attempt('a cookie is good under another name of the server, which somebody else 
   return through(tried);
 });
 
+attempt(
+  'a program behind another port of the host gets the cookie from a browser, and comes in with it',
+  async () => {
+    const [cookie, other] = [await world.cookieOf('ann'), await world.cookieOf('ann')];
+    // What a browser keeps for the page's own port is missing, and cannot be had by the cookie.
+    const guesses = ['', cookie.split('=')[1]!, other.split('=')[1]!, 'undefined', '0'.repeat(43)];
+    const tried: [string, number][] = [];
+    for (const key of guesses)
+      for (const [name, status] of await uses({ ...world.page, cookie, 'cai-page-key': key }))
+        tried.push([`${name} ${key}`, status]);
+    for (const path of ['/', '/page/app.js', '/page/state?key', '/healthz']) {
+      const { text, headers } = await world.ask(path, {
+        headers: { ...world.page, cookie, 'cai-page-key': '' },
+      });
+      if (headers['set-cookie'] !== undefined || /"key"/.test(text)) return `${path} tells the key`;
+    }
+    await works(cookie);
+    return through(tried);
+  },
+);
+
 attempt('the cookie of one user is good for the session of another, or for the owner', async () => {
   const { client: ann, sessionId } = await world.session(world.ann, world.folderOf('ann'));
   const cookie = await world.cookieOf('bob');

@@ -38,6 +38,9 @@ export const initialize = '{"jsonrpc":"2.0","id":1,"method":"initialize","params
 
 /** The server, and who may use it. Listens by HTTP, TLS, plain lines and a socket. */
 export class DoorWorld {
+  /** What the pages of those who have signed in know besides, by their cookies. */
+  readonly #keys = new Map<string, string>();
+
   private constructor(
     readonly served: Served,
     readonly ann: Headers,
@@ -116,7 +119,7 @@ export class DoorWorld {
   /** Sends a request by HTTP/1.1; the target is sent as it is written. */
   async ask(path: string, { method = 'GET', headers = {}, body, at = this.http }: Asked = {}) {
     const { hostname: host, port } = new URL(at);
-    const request = http.request({ host, port, path, method, headers, agent: false });
+    const request = http.request({ host, port, path, method, headers: this.#keyed(headers), agent: false });
     request.end(body);
     const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
     let text = '';
@@ -148,8 +151,16 @@ export class DoorWorld {
 
   /** The cookie of a browser that has signed in as somebody. */
   async cookieOf(user: string): Promise<string> {
-    const { headers } = await this.signIn(await this.ticketFor(user));
-    return headers['set-cookie']![0]!.split(';')[0]!;
+    const { headers, text } = await this.signIn(await this.ticketFor(user));
+    const cookie = headers['set-cookie']![0]!.split(';')[0]!;
+    this.#keys.set(cookie.split('=')[1]!, (JSON.parse(text) as { key: string }).key);
+    return cookie;
+  }
+
+  /** Whoever sends a cookie sends its key, too, unless they say otherwise. */
+  #keyed<T extends http2.OutgoingHttpHeaders>(headers: T): T {
+    const found = [...this.#keys].find(([cookie]) => String(headers.cookie).includes(cookie));
+    return found === undefined ? headers : { 'cai-page-key': found[1], ...headers };
   }
 
   /** Sends bytes as they are to an address, and takes what comes until the server ends the connection. */
@@ -168,7 +179,7 @@ export class DoorWorld {
   async ask2(headers: http2.OutgoingHttpHeaders): Promise<number> {
     const client = http2.connect(this.https, { rejectUnauthorized: false });
     client.on('error', () => undefined);
-    const request = client.request({ ':path': '/acp', ...headers });
+    const request = client.request({ ':path': '/acp', ...this.#keyed(headers) });
     const status = new Promise<number>((resolve) => {
       request.on('response', (answer) => resolve(Number(answer[':status'])));
       request.on('error', () => resolve(0)).on('close', () => resolve(0));
@@ -180,7 +191,9 @@ export class DoorWorld {
 
   /** The status with which an upgrade is answered; 101 is open, and closed at once. */
   async upgrade(headers: Headers, protocols: readonly string[] = [], path = '/acp'): Promise<number> {
-    const socket = new WebSocket(`${this.http.replace('http', 'ws')}${path}`, [...protocols], { headers });
+    const socket = new WebSocket(`${this.http.replace('http', 'ws')}${path}`, [...protocols], {
+      headers: this.#keyed(headers),
+    });
     socket.on('error', () => undefined);
     const status = await new Promise<number>((resolve) => {
       socket.on('open', () => resolve(101));
@@ -194,7 +207,7 @@ export class DoorWorld {
   /** An open connection of somebody. */
   async connect(headers: Headers, options: ClientOptions = {}, query = ''): Promise<Client> {
     const url = `${this.http.replace('http', 'ws')}/acp${query}`;
-    const socket = new WebSocket(url, { ...options, headers });
+    const socket = new WebSocket(url, { ...options, headers: this.#keyed(headers) });
     const opened = Promise.all([once(socket, 'upgrade'), once(socket, 'open')]);
     const [[response]] = (await opened) as [[http.IncomingMessage], unknown];
     return new Client(socket, String(response.headers['acp-connection-id']));

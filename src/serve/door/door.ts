@@ -7,7 +7,7 @@ import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { Failures } from './failures';
 import { factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
-import { Tickets } from './tickets';
+import { Tickets, type BrowserSecrets } from './tickets';
 import { Tokens, type TokenHolder } from './tokens';
 import { Users } from './users';
 import { isRefusal, type Refusal, type Visitor } from './visitor';
@@ -117,8 +117,11 @@ export class Door {
     return this.#tickets.newTicket(visitor);
   }
 
-  /** `Set-Cookie` for a ticket. The cookie lasts for 12 hours, and is good only for the host that the request names. */
-  redeem(ticket: string, request: Request): { readonly cookie: string } | Refusal {
+  /**
+   * `Set-Cookie` for a ticket, and the key that has to come with the cookie. They last for 12 hours, and are good only for
+   * the host that the request names.
+   */
+  redeem(ticket: string, request: Request): BrowserSecrets | Refusal {
     const facts = factsOf(request, this.#names, false);
     if (isRefusal(facts)) return facts;
     const redeemed = this.#tickets.redeem(ticket, facts.place);
@@ -126,7 +129,7 @@ export class Door {
       return this.#failed(request.socket.remoteAddress ?? '');
     // The cookie would be good for longer than the proxy lets them in.
     if (this.#isByProxy(redeemed.visitor)) return { status: 403, text: 'You are signed in by a proxy.' };
-    return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds) };
+    return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds), key: redeemed.key };
   }
 
   /** Somebody who has a token, for as long as they have it, or why nobody of that name comes in. */
@@ -166,14 +169,13 @@ export class Door {
     return visitor && this.#remember(visitor, withoutToken);
   }
 
-  /** Browsers add cookies to what any page sends: beyond the page itself they count for our page alone. */
+  /** Browsers add cookies to what any page sends: they count for our page alone, which has the key. */
   #byCookie(request: Request, { place, isOwnPage }: Facts): Visitor | undefined {
-    const isForPage =
-      request.method === 'GET' && request.url === '/' && request.headers.upgrade === undefined;
-    if (!isOwnPage && !isForPage) return undefined;
-    const values = this.#cookiesOf(request);
+    if (!isOwnPage) return undefined;
+    const [cookie, ...others] = this.#cookiesOf(request);
     // Another server of the same host may have set a second one.
-    const visitor = values.length === 1 ? this.#tickets.holderOf(values[0]!, place) : undefined;
+    if (cookie === undefined || others.length > 0) return undefined;
+    const visitor = this.#tickets.holderOf({ cookie, key: keyOf(request) }, place);
     return visitor !== undefined && this.isStillAdmitted(visitor) ? visitor : undefined;
   }
 
@@ -258,4 +260,11 @@ function unauthorized(
   error = '',
 ): Refusal {
   return { status: 401, text, headers: { 'WWW-Authenticate': `Bearer realm="cai"${error}` } };
+}
+
+/** The key of our page: in a header, or where scripts can set none, as the name of a protocol. */
+function keyOf({ headers }: Request): string {
+  const { 'cai-page-key': key, 'sec-websocket-protocol': protocol } = headers;
+  if (typeof key === 'string') return key;
+  return /^cai\.page-key\.([\w-]+)$/.exec(String(protocol))?.[1] ?? '';
 }

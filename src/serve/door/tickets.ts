@@ -1,4 +1,7 @@
-/** How a browser comes in without a token: a ticket, which works once, becomes a cookie. */
+/**
+ * How a browser comes in without a token: a ticket, which works once, becomes a cookie and a key. Browsers send the cookie
+ * to all ports of a host, behind which can be somebody else; what a page keeps, such as the key, they keep for its port.
+ */
 import { randomBytes } from 'node:crypto';
 import { digestOf } from './tokens';
 import type { Visitor } from './visitor';
@@ -13,10 +16,22 @@ interface Pass {
   readonly untilMs: number;
   /** The host and port that it is good for. */
   readonly place: string;
+  /** Digest of the key that a cookie needs. */
+  readonly key?: string;
+}
+
+/** What a browser has, once it was let in. */
+export interface BrowserSecrets {
+  readonly cookie: string;
+  readonly key: string;
 }
 
 /** By the SHA-256 of secrets, which are kept nowhere. */
 type Passes = Map<string, Pass>;
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
 
 /** One server's, in memory alone: they end with it. */
 export class Tickets {
@@ -31,20 +46,21 @@ export class Tickets {
     return this.#issue(this.#tickets, { visitor, untilMs: this.now() + ticketMs, place: '' }, most.tickets);
   }
 
-  /** The visitor and the secret of a cookie, which is good for requests to `place` alone; `undefined`: it is no ticket. */
-  redeem(ticket: string, place: string): { readonly visitor: Visitor; readonly cookie: string } | undefined {
+  /** The visitor, and a cookie and its key, good for requests to `place` alone; `undefined`: it is no ticket. */
+  redeem(ticket: string, place: string): (BrowserSecrets & { readonly visitor: Visitor }) | undefined {
     const pass = this.#find(this.#tickets, ticket);
     this.#tickets.delete(digestOf(ticket));
     if (pass === undefined) return undefined;
     const { visitor } = pass;
-    const next = { visitor, untilMs: this.now() + cookieMs, place };
-    return { visitor, cookie: this.#issue(this.#cookies, next, most.cookies) };
+    const key = newSecret();
+    const next = { visitor, untilMs: this.now() + cookieMs, place, key: digestOf(key) };
+    return { visitor, cookie: this.#issue(this.#cookies, next, most.cookies), key };
   }
 
-  /** Whose cookie it is. */
-  holderOf(cookie: string, place: string): Visitor | undefined {
+  /** Whose cookie and key these are. */
+  holderOf({ cookie, key }: BrowserSecrets, place: string): Visitor | undefined {
     const pass = this.#find(this.#cookies, cookie);
-    return pass?.place === place ? pass.visitor : undefined;
+    return pass?.place === place && pass.key === digestOf(key) ? pass.visitor : undefined;
   }
 
   /** The cookie is good no more. */
@@ -56,7 +72,7 @@ export class Tickets {
     for (const [digest, { untilMs }] of passes) if (untilMs <= this.now()) passes.delete(digest);
     const own = [...passes].filter(([, { visitor }]) => visitor.name === pass.visitor.name);
     for (const [digest] of own.slice(0, Math.max(0, own.length - atMost + 1))) passes.delete(digest);
-    const secret = randomBytes(32).toString('base64url');
+    const secret = newSecret();
     passes.set(digestOf(secret), pass);
     return secret;
   }

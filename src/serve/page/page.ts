@@ -99,7 +99,7 @@ export class Page {
       const secret = given === undefined ? ticket : door.newTicket(given);
       const redeemed = door.redeem(typeof secret === 'string' ? secret : '', request);
       if (isRefusal(redeemed)) this.options.refuse(redeemed);
-      sendJson(response, {}, redeemed.cookie);
+      sendJson(response, { key: redeemed.key }, redeemed.cookie);
     } else if (path === '/page/sign-out') {
       this.#admit(request, isLocal);
       sendJson(response, {}, door.signOut(request).cookie);

@@ -1,4 +1,4 @@
-import { Tickets } from '../../../src/serve/door/tickets';
+import { Tickets, type BrowserSecrets } from '../../../src/serve/door/tickets';
 
 const ann = { name: 'ann' };
 const bob = { name: 'bob' };
@@ -11,8 +11,8 @@ beforeEach(() => {
   tickets = new Tickets(() => now);
 });
 
-function cookieOf(visitor = ann, place = 'localhost:1'): string {
-  return tickets.redeem(tickets.newTicket(visitor), place)!.cookie;
+function secretsOf(visitor = ann, place = 'localhost:1'): BrowserSecrets {
+  return tickets.redeem(tickets.newTicket(visitor), place)!;
 }
 
 describe('a ticket', () => {
@@ -34,10 +34,14 @@ describe('a ticket', () => {
   });
 
   test('is no cookie, and a cookie no ticket', () => {
-    const [ticket, cookie] = [tickets.newTicket(ann), cookieOf()];
+    const [ticket, { cookie, key }] = [tickets.newTicket(ann), secretsOf()];
 
-    expect(tickets.holderOf(ticket, '')).toBeUndefined();
-    expect(tickets.holderOf(ticket, 'localhost:1')).toBeUndefined();
+    for (const place of ['', 'localhost:1'])
+      for (const pair of [
+        { cookie: ticket, key: ticket },
+        { cookie: ticket, key },
+      ])
+        expect(tickets.holderOf(pair, place)).toBeUndefined();
     expect(tickets.redeem(cookie, 'localhost:1')).toBeUndefined();
     expect(cookie).not.toBe(ticket);
   });
@@ -58,23 +62,31 @@ describe('a ticket', () => {
 
 describe('a cookie', () => {
   test('stands for its visitor for twelve hours, at one place', () => {
-    const cookie = cookieOf(ann, 'localhost:1');
+    const secrets = secretsOf(ann, 'localhost:1');
 
-    expect(tickets.holderOf(cookie, 'localhost:1')).toBe(ann);
-    expect(tickets.holderOf(cookie, 'localhost:2')).toBeUndefined();
-    expect(tickets.holderOf(cookie, '127.0.0.1:1')).toBeUndefined();
+    expect(tickets.holderOf(secrets, 'localhost:1')).toBe(ann);
+    expect(tickets.holderOf(secrets, 'localhost:2')).toBeUndefined();
+    expect(tickets.holderOf(secrets, '127.0.0.1:1')).toBeUndefined();
     now = 12 * 60 * minuteMs - 1;
-    expect(tickets.holderOf(cookie, 'localhost:1')).toBe(ann);
+    expect(tickets.holderOf(secrets, 'localhost:1')).toBe(ann);
     now += 1;
-    expect(tickets.holderOf(cookie, 'localhost:1')).toBeUndefined();
+    expect(tickets.holderOf(secrets, 'localhost:1')).toBeUndefined();
+  });
+
+  test('needs its own key', () => {
+    const [{ cookie, key }, other] = [secretsOf(), secretsOf()];
+
+    for (const wrong of ['', cookie, other.key, `${key}x`])
+      expect(tickets.holderOf({ cookie, key: wrong }, 'localhost:1')).toBeUndefined();
+    expect(tickets.holderOf({ cookie, key }, 'localhost:1')).toBe(ann);
   });
 
   test('makes room when there are many of one visitor', () => {
-    const bobs = cookieOf(bob);
-    const all = Array.from({ length: 33 }, () => cookieOf(ann));
+    const bobs = secretsOf(bob);
+    const all = Array.from({ length: 33 }, () => secretsOf(ann));
 
     expect(
-      all.map((cookie) => tickets.holderOf(cookie, 'localhost:1')).filter((each) => each === ann),
+      all.map((secrets) => tickets.holderOf(secrets, 'localhost:1')).filter((each) => each === ann),
     ).toHaveLength(32);
     expect(tickets.holderOf(all[0]!, 'localhost:1')).toBeUndefined();
     expect(tickets.holderOf(bobs, 'localhost:1')).toBe(bob);

@@ -54,8 +54,11 @@ async function served({ isLocal = false, hasAddress = true } = {}) {
     const type = { 'content-type': 'application/json' };
     return await fetch(origin + path, { ...(body !== undefined && post), headers: { ...type, ...headers } });
   };
-  /** Asks as the page does. */
-  const own = (cookie: string) => ({ origin, cookie: cookie.split(';')[0]! });
+  /** What the page sends, once it was let in. */
+  const own = async (entered: Response) => {
+    const { key } = (await entered.json()) as { key: string };
+    return { origin, cookie: entered.headers.get('set-cookie')!.split(';')[0]!, 'cai-page-key': key };
+  };
   return { door, tokens, owner, page, origin, ask, own };
 }
 
@@ -102,10 +105,13 @@ test('a ticket signs in once, for the page alone', async () => {
   expect((await ask('/page/sign-in', { origin: 'https://evil.example' }, { ticket })).status).toBe(403);
   expect((await ask('/page/sign-in', { origin, 'content-type': 'text/plain' }, { ticket })).status).toBe(415);
   const answer = await ask('/page/sign-in', { origin }, { ticket });
-  const cookie = answer.headers.get('set-cookie')!;
-  expect(cookie).toMatch(/^cai=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/);
-  expect((await ask('/page/state', own(cookie))).status).toBe(200);
-  expect((await ask('/page/state', { cookie: own(cookie).cookie })).status).toBe(401);
+  expect(answer.headers.get('set-cookie')).toMatch(
+    /^cai=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+  );
+  const headers = await own(answer);
+  expect((await ask('/page/state', headers)).status).toBe(200);
+  expect((await ask('/page/state', { cookie: headers.cookie })).status).toBe(401);
+  expect((await ask('/page/state', { ...headers, 'cai-page-key': '' })).status).toBe(401);
   expect((await ask('/page/sign-in', { origin }, { ticket })).status).toBe(401);
   expect((await ask('/page/sign-in', { origin }, { ticket: 7 })).status).toBe(401);
   expect((await ask('/page/sign-in', { origin }, 'x')).status).toBe(400);
@@ -114,12 +120,12 @@ test('a ticket signs in once, for the page alone', async () => {
 test('a token signs in, and signing out ends it', async () => {
   const { ask, own, owner, origin } = await served();
   expect((await ask('/page/sign-in', { origin, ...bearer(`cai_${'x'.repeat(43)}`) }, {})).status).toBe(401);
-  const cookie = (await ask('/page/sign-in', { origin, ...bearer(owner) }, {})).headers.get('set-cookie')!;
-  expect((await ask('/page/state', own(cookie))).status).toBe(200);
+  const headers = await own(await ask('/page/sign-in', { origin, ...bearer(owner) }, {}));
+  expect((await ask('/page/state', headers)).status).toBe(200);
 
-  const answer = await ask('/page/sign-out', own(cookie), {});
+  const answer = await ask('/page/sign-out', headers, {});
   expect(answer.headers.get('set-cookie')).toBe('cai=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict');
-  expect((await ask('/page/state', own(cookie))).status).toBe(401);
+  expect((await ask('/page/state', headers)).status).toBe(401);
   expect((await ask('/page/sign-out', { origin }, {})).status).toBe(401);
 });
 
@@ -148,12 +154,12 @@ describe('links', () => {
   test('are made for the owner, by their token or by the socket that only they can open', async () => {
     const { ask, own, owner, tokens, origin } = await served();
     const ann = await tokens.add('ann');
-    const cookie = (await ask('/page/sign-in', { origin, ...bearer(owner) }, {})).headers.get('set-cookie')!;
+    const headers = await own(await ask('/page/sign-in', { origin, ...bearer(owner) }, {}));
 
     const { link } = (await (await ask('/page/tickets', bearer(owner), {})).json()) as { link: string };
     expect(link).toMatch(/^http:\/\/box\/#ticket=[\w-]{43}$/);
     expect((await ask('/page/tickets', bearer(ann), {})).status).toBe(403);
-    expect((await ask('/page/tickets', own(cookie), {})).status).toBe(403);
+    expect((await ask('/page/tickets', headers, {})).status).toBe(403);
     expect((await ask('/page/tickets', { origin }, {})).status).toBe(401);
     const local = await served({ isLocal: true });
     expect((await local.ask('/page/tickets', {}, {})).status).toBe(200);
@@ -167,11 +173,11 @@ describe('links', () => {
       link: string;
     };
     const ticket = link.split('=')[1];
-    const cookie = (await ask('/page/sign-in', { origin }, { ticket })).headers.get('set-cookie')!;
-    expect(await (await ask('/page/state', own(cookie))).json()).toMatchObject({ name: 'ann' });
+    const headers = await own(await ask('/page/sign-in', { origin }, { ticket }));
+    expect(await (await ask('/page/state', headers)).json()).toMatchObject({ name: 'ann' });
 
     await tokens.revoke('ann');
-    expect((await ask('/page/state', own(cookie))).status).toBe(401);
+    expect((await ask('/page/state', headers)).status).toBe(401);
   });
 
   test('need an address', async () => {
