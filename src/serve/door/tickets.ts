@@ -22,7 +22,9 @@ interface Pass {
 
 /** What a browser has, once it was let in. */
 export interface BrowserSecrets {
+  /** It sends this to every port of the host. */
   readonly cookie: string;
+  /** The page alone has this. */
   readonly key: string;
 }
 
