@@ -100,6 +100,7 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/acp/common-options': 'test/commands/acp/acp.test.ts, and the flow, as proxy/proxy',
   'embed/message': 'types',
   'agent/cai-program': 'test/agent/editor-token.test.ts; test/engine/ runs what it names',
+  'container/ssh/ssh-target': 'test/container/ssh/ssh.test.ts',
   'system/builtin': 'a name for a function of Node',
   'system/package-file': 'test/agent/editor-token.test.ts, test/container/image/image.test.ts',
   'config/rows': 'test/config/config.test.ts',

@@ -19,6 +19,7 @@ const inapplicable = {
   'exchanged-files': 'nothing pauses a pod, so that its agent gets no files of the editor',
   files: 'nothing pauses a pod, so that its agent gets no files of the editor',
   open: 'it is about what is open with Docker, and attacks nothing',
+  'own-sshd': 'the way into a pod is no socket in a folder that the agent has',
   'way-in': 'the way into a pod is neither a socket in a folder nor a command that the engine starts',
 };
 

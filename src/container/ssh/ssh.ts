@@ -1,7 +1,7 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, type Algorithms, type ClientChannel, type ExecOptions } from 'ssh2';
+import { Client, type Algorithms, type Channel, type ClientChannel, type ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { userName } from '../spec/files';
@@ -9,7 +9,15 @@ import { fingerprintOf } from './keys';
 import { paceOf, together } from './pace';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
-import { NotYet } from '../engine/engine';
+import {
+  cannotConnect,
+  closedEarly,
+  connectionLost,
+  isStarting,
+  wrongHostKey,
+  type SshTarget,
+} from './ssh-target';
+import { heedWindow } from './window';
 
 /** The one command that sshd is ever asked to run. */
 const supervisor = 'exec /run/cai/supervisor';
@@ -37,26 +45,14 @@ const algorithms: Algorithms = {
 /** While the supervisor reads its header, the terminal passes every byte as it is, and repeats none. */
 const rawTerminal = { ECHO: 0, ICANON: 0, ISIG: 0, IEXTEN: 0, ICRNL: 0, IXON: 0, OPOST: 0 } as const;
 
-/** Where a container's sshd is, and by what it is known. */
-interface SshTarget {
-  /** A new stream to it, as `wayInto` gives one. */
-  connect(): Promise<Duplex>;
-  /** The only host key that is accepted: `SHA256:...`. */
-  readonly hostKey: string;
-  /** The key that we log in with, in OpenSSH's format. */
-  readonly privateKey: string;
-  /** Name of the container, for messages. */
-  readonly container: string;
-  /** What people type to see why it does not answer. */
-  readonly lookCommand: string;
-}
-
 /** A connection to the sshd of a container. When it ends, for whatever reason, its commands are ended. */
 export class SshConnection {
   /** Resolves when the connection has ended without our doing. */
   readonly lost: Promise<CaiError>;
   #loss: CaiError | undefined;
   #hasEnded = false;
+  /** Why it ends, unless that is our doing. */
+  #reason = 'it was closed';
   readonly #paced: ReturnType<typeof paceOf>;
   /** Who takes the connections that come from the container, by the port or socket that we asked for. */
   readonly #takers = new Map<string, (stream: Duplex) => void>();
@@ -113,18 +109,15 @@ export class SshConnection {
     this.#paced = paceOf(stream);
     client.on('tcp connection', ({ destPort }, accept, reject) => this.#take(destPort, accept, reject));
     client.on('unix connection', ({ socketPath }, accept, reject) => this.#take(socketPath, accept, reject));
-    let reason = 'it was closed';
-    client.on('error', (error) => (reason = printableLine(error.message)));
+    client.on('error', (error) => (this.#reason = printableLine(error.message)));
     // Answers to what it asks for, which ssh2 sends by itself, would pile up.
     const watch = setInterval(() => {
-      if (stream.writableLength <= maxUnreadBytes) return;
-      reason = 'it does not read what it is sent';
-      stream.destroy();
+      if (stream.writableLength > maxUnreadBytes) this.#cut('it does not read what it is sent');
     }, 1_000).unref();
     this.lost = new Promise((resolve) => {
       client.on('close', () => {
         clearInterval(watch);
-        this.#loss = connectionLost(target, this.#hasEnded ? 'we ended it' : reason);
+        this.#loss = connectionLost(target, this.#hasEnded ? 'we ended it' : this.#reason);
         if (!this.#hasEnded) resolve(this.#loss);
       });
     });
@@ -151,7 +144,7 @@ export class SshConnection {
         // At once: what comes with the same packet must not be missed.
         if (error) done(error);
         else
-          startProcess(this.#paced(channel), header, lost, kill).then(
+          startProcess(this.#bounded(channel), header, lost, kill).then(
             (process) => done(undefined, process),
             done,
           );
@@ -168,7 +161,7 @@ export class SshConnection {
     const channel = await this.#request<ClientChannel>(failed, (done) =>
       this.client.forwardOut('127.0.0.1', 0, address, port, done),
     );
-    return this.#paced(channel);
+    return this.#tunnel(channel);
   }
 
   /**
@@ -225,10 +218,30 @@ export class SshConnection {
     this.stream.destroy();
   }
 
-  #take(at: number | string, accept: () => Duplex, reject: () => void): void {
+  #take(at: number | string, accept: () => Channel, reject: () => void): void {
     const take = this.#takers.get(String(at));
     if (take === undefined) reject();
-    else take(this.#paced(accept()));
+    else take(this.#tunnel(accept() as ClientChannel));
+  }
+
+  /** A channel that is a stream of bytes. Nobody reads its stderr, which sshd has no use for: what comes there is dropped. */
+  #tunnel(channel: ClientChannel): Duplex {
+    channel.stderr.resume();
+    return this.#bounded(channel);
+  }
+
+  /** A channel keeps no more than its window in either direction, whatever the other end does. */
+  #bounded(channel: ClientChannel): ClientChannel {
+    heedWindow(channel, () =>
+      this.#cut('it sent more than it had room for, as no sshd of ours does; --fresh recreates it'),
+    );
+    return this.#paced(channel);
+  }
+
+  /** Ends a connection whose other end does what it must not. */
+  #cut(reason: string): void {
+    this.#reason = reason;
+    this.stream.destroy();
   }
 
   /** As sshd would, if it did so for root. Source: OpenSSH, session.c, `session_signal_req`. */
@@ -262,36 +275,4 @@ export class SshConnection {
       }
     });
   }
-}
-
-/** As sshd does with a client that has not logged in in time, which on a busy machine need not be its fault. */
-const closedEarly = 'the connection was closed before we were logged in';
-
-/** Whether it looks as if sshd were only not there yet, or overrun. */
-function isStarting(reason: unknown): boolean {
-  const { code, message } = reason as NodeJS.ErrnoException;
-  return (
-    reason instanceof NotYet ||
-    ['EAGAIN', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code ?? '') ||
-    message.includes('before handshake') ||
-    message === closedEarly
-  );
-}
-
-function cannotConnect({ container, lookCommand }: SshTarget, reason: unknown): CaiError {
-  const isRefused = (reason as { level?: string }).level === 'client-authentication';
-  const why = isRefused
-    ? 'does not accept our SSH key: remove it with "cai rm", and the next command recreates it'
-    : `cannot be reached (${printableLine(messageOf(reason))}): see "${lookCommand}"; if that does not help, remove it with "cai rm", and the next command recreates it`;
-  return new CaiError('SSH_CONNECT', `container "${container}" ${why}`, undefined, { cause: reason });
-}
-
-function connectionLost({ container, lookCommand }: SshTarget, reason: string): CaiError {
-  const what = `the connection to container "${container}" is lost (${reason})`;
-  return new CaiError('SSH_CONNECT', `${what}: see "${lookCommand}"`);
-}
-
-function wrongHostKey({ container, hostKey }: SshTarget, offered: string): CaiError {
-  const what = `container "${container}" answers with host key ${offered}, but was made with ${hostKey}`;
-  return new CaiError('HOST_KEY', `${what}: if you have not changed it yourself, remove it with "cai rm"`);
 }

@@ -114,6 +114,27 @@ describe('open', () => {
   });
 });
 
+describe('a server that sends more than there is room for', () => {
+  test('loses the connection, with the reason, when nobody reads', async () => {
+    const connection = await given(({ channel, connection: ssh }) => {
+      channel.write('\0');
+      const { outgoing } = channel as unknown as { readonly outgoing: { readonly id: number } };
+      const { _protocol } = ssh as unknown as {
+        readonly _protocol: { channelData(id: number, data: Buffer): void };
+      };
+      for (let kept = 0; kept <= 4 * 2 ** 20; kept += 2 ** 15)
+        _protocol.channelData(outgoing.id, Buffer.alloc(2 ** 15));
+    });
+
+    const { stdout, exited } = await connection.run(command);
+
+    const lost = expectedError('SSH_CONNECT', /cai-test.*sent more than it had room for.*--fresh/);
+    expect(await connection.lost).toMatchObject(lost);
+    await expect(exited).rejects.toMatchObject(lost);
+    expect(stdout.readableLength).toBeLessThan(3 * 2 ** 20);
+  });
+});
+
 describe('many tunnels', () => {
   test('together hold little of what waits to be sent, and lose none of it', async () => {
     server = await startServer(() => undefined);
