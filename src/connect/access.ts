@@ -19,12 +19,16 @@ export interface AccessOptions {
   readonly certFile?: string | undefined;
   /** Its key, PEM. */
   readonly keyFile?: string | undefined;
+  /** The user's id. */
+  readonly uid: number;
 }
 
 /** For a request. */
 export interface Access {
   /** Headers. */
   readonly headers: Readonly<Record<string, string>>;
+  /** They are for a program of this user or of root alone, whatever else listens there. */
+  readonly onlyFor?: number;
   /** For TLS. */
   readonly tls: { readonly ca?: string[]; readonly cert?: string; readonly key?: string };
 }
@@ -34,12 +38,14 @@ export interface Access {
  * it, and with `CaiError('CONFIG')` for a file that cannot be used.
  */
 export function accessTo(address: Address, options: AccessOptions): Access {
-  const { caFile, certFile, keyFile } = options;
+  const { caFile, certFile, keyFile, uid } = options;
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new CaiError('USAGE', '--client-cert and --client-key need each other');
   const token = tokenFor(address, options);
   return {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+    // Any user of the machine may listen there while no server runs. A certificate shows who it is.
+    ...(token !== undefined && address.isLoopback && !address.isEncrypted && { onlyFor: uid }),
     tls: {
       ...(caFile !== undefined && { ca: [...rootCertificates, read('network.ca_file', caFile)] }),
       ...(certFile !== undefined && { cert: read('--client-cert', certFile) }),

@@ -1,5 +1,6 @@
 /** What the end of a socket, or a refusal to open one, means for the connection that it carried. */
 import { closeCodes } from '../wire/carried';
+import { NotOurs } from './other-end';
 
 /** How a socket ended. */
 export interface Ending {
@@ -61,6 +62,11 @@ const remedies = {
 export function endingOfError(error: Error, isStandard: boolean): Ending {
   const code = codeOf(error);
   const reason = error instanceof AggregateError ? messageOfAll(error) : error.message;
+  if (error instanceof NotOurs)
+    return {
+      kind: 'refused',
+      reason: `${reason}, and would get the token. Use the Unix socket of "cai serve" (unix:PATH), or https://`,
+    };
   // A certificate does not get better by waiting.
   if (/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code))
     return { kind: 'refused', reason: `${reason}. If it is right, name its authority as "network.ca_file"` };

@@ -7,6 +7,7 @@ import { connectionHeader, countIn, receivedHeader } from '../wire/carried';
 import { Pulse } from '../wire/pulse';
 import type { Access } from './access';
 import type { Address } from './address';
+import { connectToUser } from './other-end';
 import { endingOfClose, endingOfError, endingOfStatus, type Ending } from './endings';
 
 /** How long a server may take to open a socket, and between two parts of its words about a refusal, in milliseconds. */
@@ -66,6 +67,7 @@ export class Link {
   constructor(private readonly options: LinkOptions) {
     const { address, access, headers, maxBytes } = options;
     const { socketPath } = address;
+    const { onlyFor: uid } = access;
     const settings: ClientOptions = {
       ...access.tls,
       headers: { ...access.headers, ...headers },
@@ -73,6 +75,9 @@ export class Link {
       handshakeTimeout: openMs,
       maxPayload: maxBytes,
       ...(socketPath !== undefined && { createConnection: () => connect(socketPath) }),
+      ...(uid !== undefined && {
+        createConnection: connectorFor(uid),
+      }),
     };
     const webSocket = new WebSocket(address.url, settings);
     this.#webSocket = webSocket;
@@ -184,6 +189,13 @@ export class Link {
     this.#pulse?.stop();
     this.options.onEnd(ending);
   }
+}
+
+/** Node takes the socket later, too, which the types do not say. */
+function connectorFor(uid: number): NonNullable<ClientOptions['createConnection']> {
+  type Connect = (to: Parameters<typeof connectToUser>[0], done: Parameters<typeof connectToUser>[2]) => void;
+  const connector: Connect = (to, done) => connectToUser(to, { uid, limitMs: openMs }, done);
+  return connector as unknown as NonNullable<ClientOptions['createConnection']>;
 }
 
 /** A server's words, as the beginning of a longer line for people. */

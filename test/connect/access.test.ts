@@ -17,7 +17,7 @@ const none = join(folder, 'none');
 
 /** The headers for an address. */
 function headersFor(url: string, options: Partial<AccessOptions> = {}): unknown {
-  return accessTo(readAddress(url, undefined, host), { ownTokenFile: own, ...options }).headers;
+  return accessTo(readAddress(url, undefined, host), { ownTokenFile: own, uid: 1_000, ...options }).headers;
 }
 
 describe('the token', () => {
@@ -52,6 +52,19 @@ describe('the token', () => {
     expect(() => headersFor('ws://[::1]', { ownTokenFile: tokenFile })).toThrow('does not hold a token');
   });
 
+  test.each([
+    ['ws://127.0.0.1', 1_000],
+    ['ws://localhost', 1_000],
+    ['wss://127.0.0.1', undefined],
+    ['unix:/run/x', undefined],
+  ])('is for the user alone where others can listen: %s', (url, onlyFor) => {
+    const options = { ownTokenFile: none, uid: 1_000 };
+    const address = readAddress(url, undefined, host);
+
+    expect(accessTo(address, { ...options, token: 't' }).onlyFor).toBe(onlyFor);
+    expect(accessTo(address, options).onlyFor).toBeUndefined();
+  });
+
   test('that cannot be read is an error', () => {
     expect(() => headersFor('wss://h', { tokenFile: none })).toThrow(
       `--token-file: ${none} cannot be read: no such file`,
@@ -62,20 +75,21 @@ describe('the token', () => {
 
 describe('TLS', () => {
   const address = readAddress('wss://h', undefined, host);
+  const noToken = { ownTokenFile: none, uid: 1_000 };
 
   test('trusts what is named besides the usual authorities', () => {
     const caFile = fileWith('ca', 'CA');
 
-    expect(accessTo(address, { ownTokenFile: none, caFile }).tls).toEqual({
+    expect(accessTo(address, { ...noToken, caFile }).tls).toEqual({
       ca: [...rootCertificates, 'CA'],
     });
-    expect(accessTo(address, { ownTokenFile: none }).tls).toEqual({});
+    expect(accessTo(address, { ...noToken }).tls).toEqual({});
   });
 
   test('shows a certificate, with its key', () => {
     const [certFile, keyFile] = [fileWith('cert', 'C'), fileWith('key', 'K')];
 
-    expect(accessTo(address, { ownTokenFile: none, certFile, keyFile }).tls).toEqual({ cert: 'C', key: 'K' });
-    expect(() => accessTo(address, { ownTokenFile: none, keyFile })).toThrow('need each other');
+    expect(accessTo(address, { ...noToken, certFile, keyFile }).tls).toEqual({ cert: 'C', key: 'K' });
+    expect(() => accessTo(address, { ...noToken, keyFile })).toThrow('need each other');
   });
 });

@@ -48,6 +48,7 @@ the usual authorities and "network.ca_file" of the configuration.`,
       caFile: config.network.caFile,
       certFile: clientCert,
       keyFile: clientKey,
+      uid: host.user.uid,
     });
     if (host.isOnTerminal)
       throw new CaiError(
