@@ -1,5 +1,5 @@
 /**
- * Between an editor and the connection to a server: every line passes as it is. Where one connection has to take the
+ * Between an editor and the connection to a server: every line passes as it is, but for what `guard.ts` says. Where one connection has to take the
  * place of another, the editor notices no more of it than the errors of what was under way.
  */
 import { isUtf8 } from 'node:buffer';
@@ -7,20 +7,17 @@ import { ownValue } from '../config/own-property';
 import { rpcCode, type CaiError } from '../errors';
 import { editorMethods } from '../protocol/methods';
 import { errorLine, newOwnId, notificationLine, requestLine, rpcErrorOf, type RpcError } from '../rpc/answer';
-import { planOf } from '../rpc/json';
 import { onOneLine, type OverlongLine } from '../rpc/line';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { joined, splice } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import type { Log } from '../system/log';
+import { plans, type Guard } from './guard';
 import { KeptSessions } from './kept-sessions';
 import { OpenCalls, type OpenCall } from './open-calls';
 import { Remote, type RemoteOptions } from './remote';
 
-/** What is looked at in params and in results. */
-const plan = planOf({ sessionId: 'session', requestId: 'requestId' });
-const plans = { params: () => plan, result: () => plan, error: undefined };
 /** Requests that are repeated on another connection, at most: more than there are sign-ins and providers. */
 const maxRepeated = 100;
 
@@ -31,6 +28,8 @@ export interface BridgeOptions extends Pick<
 > {
   /** Gets no contents of messages. */
   readonly log: Log;
+  /** Keeps the server from the editor's machine; undefined: it may do there what the editor does for it. */
+  readonly guard: Guard | undefined;
   /** To the editor. */
   readonly lane: Lane;
   /** `canTake` may be true again. */
@@ -138,7 +137,10 @@ export class Bridge {
     this.#deliver(message);
   }
 
-  #deliver(message: Message): void {
+  #deliver(given: Message): void {
+    const { guard } = this.options;
+    const isGuarded = guard !== undefined && given.method === 'initialize';
+    const message = isGuarded ? this.#fromEditor.scan(guard.initialize(given)) : given;
     const { kind, id, method } = message;
     if (kind === 'request') {
       if (method === 'initialize') this.#initialize = { request: message, isAnswered: false };
@@ -157,6 +159,8 @@ export class Bridge {
       this.options.log.warn({ bytes: line.length }, 'a message of the server was dropped: it is not JSON');
     } else if (message.kind === 'response') {
       this.#answerEditor(message);
+    } else if (this.#refuse(message)) {
+      // The server has its answer.
     } else if (message.kind === 'request') {
       this.#pass(this.#calls.toEditor(message));
     } else if (message.method === '$/cancel_request') {
@@ -166,6 +170,22 @@ export class Bridge {
         message.method === 'session/update' && this.#sessions.isLoading(stringOf(message, 'session'));
       if (!isPast) this.#pass(line);
     }
+  }
+
+  /** Whether the editor may not have what the server asks or tells. Where that is an answer, too, the editor is told. */
+  #refuse(message: Message): boolean {
+    const { guard, log } = this.options;
+    const error = guard?.refusalOf(message);
+    if (error === undefined) return false;
+    const { id, method } = message;
+    log.info({ method }, 'refused to the server: it may not use this machine (--trust-server)');
+    if (id === undefined) return true;
+    if (method !== '') this.remote.send(joined(errorLine(id, error)));
+    else if (this.#calls.finish(id) !== undefined)
+      this.#tell(
+        errorLine(id, { code: rpcCode.internalError, message: `the server's answer: ${error.message}` }),
+      );
+    return true;
   }
 
   #answerEditor(answer: Message): void {
@@ -178,7 +198,7 @@ export class Bridge {
       return;
     }
     const call = this.#calls.finish(answer.id!);
-    this.#pass(answer.line);
+    this.#pass(this.options.guard?.answer(answer) ?? answer.line);
     if (call !== undefined && !answer.isError) this.#learn(call, answer);
     else if (call?.method === 'initialize') this.#initialize = undefined;
     this.#onIdle();

@@ -19,7 +19,7 @@ const stallMs = 5_000;
 const firstLineMs = 5_000;
 
 /** What a connection is made with. */
-export interface EditorConnectionOptions extends Pick<BridgeOptions, 'address' | 'access' | 'log'> {
+export interface EditorConnectionOptions extends Pick<BridgeOptions, 'address' | 'access' | 'guard' | 'log'> {
   /** Of lines and queues. */
   readonly limits: Config['acp'];
 }

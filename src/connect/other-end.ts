@@ -49,7 +49,8 @@ function faultOf(socket: Socket, uid: number): string | undefined {
   try {
     const owners = ownersOf(there, here, ['tcp', 'tcp6'].map(tableOf).join('\n'));
     const other = owners.find((owner) => owner !== uid && owner !== 0);
-    if (owners.length > 0) return other === undefined ? undefined : `another user (id ${other}) listens there`;
+    if (owners.length > 0)
+      return other === undefined ? undefined : `another user (id ${other}) listens there`;
     return 'nobody can tell whose program listens there';
   } catch (reason) {
     return `nobody can tell whose program listens there (${messageOf(reason)})`;

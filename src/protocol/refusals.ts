@@ -3,7 +3,7 @@ import { CaiError, rpcCode } from '../errors';
 import type { Field } from '../rpc/json';
 import type { FieldKind } from './fields';
 import type { RpcError } from '../rpc/answer';
-import { bodyOf, type Message } from '../rpc/message';
+import { bodyOf, fieldOf, stringOf, type Message } from '../rpc/message';
 import type { JsonObject } from '../child/child-data';
 
 /** Whether capabilities offer what a dotted path names: it is neither absent, `null` nor `false`. */
@@ -51,6 +51,12 @@ export function noSession(): CaiError {
 /** The failure of a request that was cancelled before it reached an agent. */
 export function cancelled(): CaiError {
   return new CaiError('CANCELLED', 'Request cancelled');
+}
+
+/** Why an `elicitation/create` may not be passed on: the editor opens its address, and another scheme could start a program. */
+export function unsafeUrl(message: Message): string | undefined {
+  const isSafe = fieldOf(message, 'url') === undefined || /^https?:/i.test(stringOf(message, 'url') ?? '');
+  return isSafe ? undefined : 'only http and https addresses are passed on';
 }
 
 /** The error for an agent that calls a method which it was not offered. */

@@ -22,7 +22,7 @@ import { ElicitationTable } from './elicitation-table';
 import { FileRequests } from './file-requests';
 import { McpMessages } from '../mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from '../sessions/session-update';
-import { methodNotFound, offers } from '../protocol/refusals';
+import { methodNotFound, offers, unsafeUrl } from '../protocol/refusals';
 import type { Terminals } from '../terminals/terminals';
 
 /** Updates that tell the current state of a session. All other updates tell what has happened in it. */
@@ -243,9 +243,7 @@ export class AgentRequests {
     const name = stringOf(message, 'elicitationMode') ?? '';
     if (!offers(this.core.editorCapabilities, `elicitation.${name}`))
       return `the client does not offer the mode "${name}"`;
-    // The editor opens the address on the host. Another scheme could start a program there.
-    const isSafe = fieldOf(message, 'url') === undefined || /^https?:/i.test(stringOf(message, 'url') ?? '');
-    return isSafe ? undefined : 'only http and https addresses are passed on';
+    return unsafeUrl(message);
   }
 
   /** `elicitation/complete`: passed with the editor's id of the elicitation. */

@@ -6,7 +6,9 @@ import { ScriptedServer, type ServedConnection, type ScriptedServerOptions } fro
 const capabilities = { loadSession: true, sessionCapabilities: { resume: {} } };
 const cwd = '/home/me/src';
 const mcpServers = [{ name: 'one', command: '/bin/one', args: [], env: [{ name: 'KEY', value: '1' }] }];
-const hello = { protocolVersion: 1, clientCapabilities: { terminal: true } };
+const hello = { protocolVersion: 1, clientCapabilities: { elicitation: { url: {} }, terminal: true } };
+/** What a server is told of it. */
+const told = { protocolVersion: 1, clientCapabilities: { elicitation: { url: {} }, terminal: false } };
 
 let server: ScriptedServer;
 let editor: Editor;
@@ -22,9 +24,11 @@ afterEach(async () => {
 async function start(
   agentCapabilities: Json = capabilities,
   options: ScriptedServerOptions = {},
+  args: readonly string[] = [],
 ): Promise<void> {
   server = new ScriptedServer(options);
-  editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { CAI_LOG_LEVEL: 'silent' });
+  const url = `ws://127.0.0.1:${await server.listen()}`;
+  editor = new Editor([...args, url], { CAI_LOG_LEVEL: 'silent' });
   connection = await server.connection();
   await served(editor.request('initialize', hello), 'initialize', { protocolVersion: 1, agentCapabilities });
 }
@@ -45,7 +49,7 @@ async function restart(agentCapabilities: Json = capabilities): Promise<void> {
   server.restart();
   connection = await server.connection(count + 1);
   const again = await connection.inbox.next('initialize');
-  expect(again.params).toEqual(hello);
+  expect(again.params).toEqual(told);
   connection.answer(again, { protocolVersion: 1, agentCapabilities });
 }
 
@@ -412,4 +416,89 @@ test('an over-long line of the editor is refused here', async () => {
 
   expect(await editor.inbox.response(id)).toEqual(failure(id, -32600));
   expect(await connection.inbox.response(7)).toEqual(failure(7, -32603));
+});
+
+describe('what would act on the machine of the editor', () => {
+  const everything = {
+    fs: { readTextFile: true, writeTextFile: true },
+    terminal: true,
+    auth: { terminal: true },
+    _meta: { 'terminal-auth': true, other: true },
+  };
+  const nothing = {
+    fs: { readTextFile: false, writeTextFile: false },
+    terminal: false,
+    auth: { terminal: false },
+    _meta: { 'terminal-auth': false, other: true },
+  };
+  const authMethods = [
+    { id: 'key', name: 'Key' },
+    { id: 'login', name: 'Sign in', type: 'terminal', args: ['login'] },
+    { id: 'run', name: 'Run', _meta: { 'terminal-auth': { command: '/bin/sh', args: [] } } },
+  ];
+  const harmlessMethods = [authMethods[0], { id: 'run', name: 'Run', _meta: {} }];
+
+  /** What the server is told of an editor that offers everything, and that is told of the ways to sign in. */
+  async function introduced(): Promise<unknown[]> {
+    const answer = editor.request('initialize', { protocolVersion: 1, clientCapabilities: everything });
+    const { params, id } = await connection.inbox.next('initialize');
+    connection.answer({ id }, { protocolVersion: 1, agentCapabilities: {}, authMethods });
+    const { result } = (await answer) as { readonly result: Json };
+    return [(params as Json).clientCapabilities, result.authMethods];
+  }
+
+  test('is neither offered to a server nor offered by it', async () => {
+    await start();
+
+    expect(await introduced()).toEqual([nothing, harmlessMethods]);
+  });
+
+  test('is no part of an error either', async () => {
+    await start();
+
+    const asked = editor.request('session/new', { cwd, mcpServers });
+    const { id } = await connection.inbox.next('session/new');
+    connection.send({ id, error: { code: -32000, message: 'm', data: { authMethods } } });
+
+    expect(((await asked).error as Json).data).toEqual({ authMethods: harmlessMethods });
+  });
+
+  test.each([
+    ['fs/read_text_file', -32601],
+    ['fs/write_text_file', -32601],
+    ['terminal/create', -32601],
+    ['_zed.dev/fs/write', -32601],
+    ['_x/run_command', -32601],
+    ['elicitation/create', -32602],
+  ])('is refused to a server: %s', async (method, code) => {
+    await start();
+
+    connection.send({ id: 'a', method, params: { sessionId: 's', mode: 'url', url: 'vscode://x' } });
+    connection.send({ method, params: { sessionId: 's', mode: 'url', url: 'vscode://x' } });
+
+    expect((await connection.inbox.response('a')).error).toMatchObject({ code });
+    expect(await sentToEditor()).toEqual([]);
+  });
+
+  test('does not pass in what two parsers could read differently, and whoever waits for it is told', async () => {
+    await start();
+    const asked = editor.ask('session/list');
+    await connection.inbox.next('session/list');
+
+    connection.send(`{"jsonrpc":"2.0","id":1,"method":"session/update","method":"terminal/create"}`);
+    connection.send(`{"jsonrpc":"2.0","id":${asked},"result":{"authMethods":[],"authMethods":[]}}`);
+
+    expect((await connection.inbox.response(1)).error).toMatchObject({ code: -32600 });
+    expect(await sentToEditor()).toEqual([failure(asked, -32603)]);
+  });
+
+  test('is passed on for a server that is trusted', async () => {
+    await start(capabilities, {}, ['--trust-server']);
+    expect(await introduced()).toEqual([everything, authMethods]);
+
+    connection.send({ id: 'a', method: 'fs/read_text_file', params: { sessionId: 's', path: '/x' } });
+    editor.send({ id: (await editor.inbox.next('fs/read_text_file')).id, result: { content: 'c' } });
+
+    expect(await connection.inbox.response('a')).toEqual(success('a', { content: 'c' }));
+  });
 });

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 const answerTimeout = '--request-timeout=5s';
 /** Files of attacks none of which applies to pods, and why. Where it is one attack of a file, the file says so. */
 const inapplicable = {
+  connect: 'it needs no container, and "npm run test:escape" runs it',
   copies: 'it needs no container, and "npm run test:escape" runs it',
   door: 'it is about the server, and network.test.ts has agents in pods try to reach one',
   'door-page': 'it needs no container, and "npm run test:escape" runs it',

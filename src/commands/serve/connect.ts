@@ -2,9 +2,11 @@
 import { accessTo } from '../../connect/access';
 import { readAddress } from '../../connect/address';
 import { EditorConnection } from '../../connect/editor-connection';
+import { Guard } from '../../connect/guard';
 import { loadConfig } from '../../config/config';
 import { ownTokenFile } from '../../config/serve-places';
 import { CaiError } from '../../errors';
+import { SignIn } from '../../sign-in/sign-in';
 import { openLog } from '../../system/log';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
@@ -14,6 +16,7 @@ interface Options {
   readonly tokenFile?: string;
   readonly clientCert?: string;
   readonly clientKey?: string;
+  readonly trustServer?: true;
 }
 
 /** Resolves with the exit status when the editor is gone; rejects with `NO_SERVER` when the server cannot be used. */
@@ -32,13 +35,18 @@ WebSocket. If the connection breaks, it is made again, and goes on where it was.
     ['--token-file <file>', 'a file with the token for the server'],
     ['--client-cert <file>', 'a certificate for the server, PEM'],
     ['--client-key <file>', 'its key, PEM'],
+    [
+      '--trust-server',
+      'let the server use this machine through the editor: its files and terminals, commands to sign in, and methods that act',
+    ],
   ],
   footer: `
 Environment:
   CAI_CONNECT_TOKEN=TOKEN      the token, without --token-file
-To a server on 127.0.0.1, the token of this user's own server is sent if none is given. Certificates are checked by
-the usual authorities and "network.ca_file" of the configuration.`,
-  action: async ({ agent, tokenFile, clientCert, clientKey }, host, [url]) => {
+To a server on 127.0.0.1, the token of this user's own server is sent if none is given. Without TLS, a token goes only to
+a program of this user or of root there (Linux). Certificates are checked by the usual authorities and
+"network.ca_file" of the configuration.`,
+  action: async ({ agent, tokenFile, clientCert, clientKey, trustServer }, host, [url]) => {
     const config = loadConfig(host);
     const address = readAddress(url, agent, host);
     const access = accessTo(address, {
@@ -58,11 +66,14 @@ the usual authorities and "network.ca_file" of the configuration.`,
     // Other commands end at once when nobody reads what they print; here the server is told.
     process.stdout.removeAllListeners('error');
     const { stdin, stdout } = process;
+    const log = openLog(host.env);
+    const guard = trustServer === true ? undefined : new Guard(new SignIn({ agent: undefined, host, log }));
     const connection = new EditorConnection(stdin, stdout, {
       address,
       access,
+      guard,
       limits: config.acp,
-      log: openLog(host.env),
+      log,
     });
     for (const signal of endSignals) process.on(signal, () => connection.end());
     process.on('uncaughtException', (error) =>
