@@ -46,6 +46,7 @@ const failures = {
   CANCELLED: { exit: 1, rpc: rpcCode.requestCancelled }, // cancelled before an agent had it
   REPLAY: { exit: 1 }, // a recording cannot be played, or something else happens than is recorded
   NOT_OFFERED: { exit: 1, rpc: rpcCode.methodNotFound }, // the agent in question does not offer the method
+  NO_PACKAGE: { exit: 1 }, // files of the program itself are gone
 } as const satisfies Readonly<Record<string, { exit: number; rpc?: number }>>;
 
 /** The name of an expected failure. */

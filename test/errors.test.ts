@@ -20,6 +20,7 @@ describe('CaiError', () => {
     ['CANCELLED', -32800, 1],
     ['REPLAY', -32603, 1],
     ['NOT_OFFERED', -32601, 1],
+    ['NO_PACKAGE', -32603, 1],
   ])('%s is answered with %d and ends a command with %d', (code, rpcCode, exitCode) => {
     expect(new CaiError(code, 'text')).toMatchObject({ code, rpcCode, exitCode });
   });

@@ -7,7 +7,9 @@ import { errorCodeOf } from '../system/real-path';
 
 /** An address with a port. */
 export interface End {
+  /** Of either kind. */
   readonly address: string;
+  /** TCP's. */
   readonly port: number;
 }
 
@@ -37,9 +39,8 @@ export function connectToUser(
   socket.once('connect', () => {
     socket.setTimeout(0).removeAllListeners('timeout');
     const fault = faultOf(socket, uid);
-    if (fault !== undefined) return fail(new NotOurs(fault));
-    socket.removeListener('error', fail);
-    done(null, socket);
+    if (fault === undefined) done(null, socket.removeListener('error', fail));
+    else fail(new NotOurs(fault));
   });
 }
 
