@@ -1,6 +1,7 @@
 /*
  * A stand-in for `bin/cai`, by which the conformance suite is played against `cai connect` and `cai serve`: started as
- * `cai --acp NAME`, it starts a server of NAME, and is `cai connect` from then on.
+ * `cai --acp NAME`, it starts a server of NAME, and is `cai connect` from then on. It trusts that server, whose own
+ * checks are what is tried.
  */
 import { become, serve, servedAgent } from './serve.mjs';
 
@@ -13,5 +14,5 @@ if (agent === undefined) {
   // This process would wait for its server, and has to end by itself.
   for (const each of [server, server.stdin, server.stdout]) each.unref();
   process.on('exit', () => server.stdin.write('end'));
-  await become('connect', url);
+  await become('connect', '--trust-server', url);
 }
