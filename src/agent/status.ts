@@ -44,11 +44,14 @@ export type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }
 /** Without `isAllowed` nobody could be asked, or nobody has answered in time. */
 export type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefined }>;
 
+/** Places that the command was allowed to connect to, and is no longer. */
+type EndedGrants = Readonly<{ ended: readonly string[] }>;
+
 /** What a command says. */
 type Said = AgentStatus | Answer | PlaceQuestion;
 
 /** What is said as a line, with its newline. */
-export function statusLine(said: Said | Verdict | { ask: Question; id: number }): string {
+export function statusLine(said: Said | Verdict | EndedGrants | { ask: Question; id: number }): string {
   return `${JSON.stringify(said)}\n`;
 }
 
@@ -69,6 +72,12 @@ export function parseVerdict(line: string): Verdict | undefined {
   const { verdict, isAllowed } = objectIn(line) ?? {};
   if (typeof verdict !== 'number') return undefined;
   return { verdict, isAllowed: typeof isAllowed === 'boolean' ? isAllowed : undefined };
+}
+
+/** The places that a line of `EndedGrants` names; `undefined` for any other line. */
+function parseEnded(line: string): string[] | undefined {
+  const { ended } = objectIn(line) ?? {};
+  return Array.isArray(ended) ? ended.filter((each) => typeof each === 'string') : undefined;
 }
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */
@@ -124,7 +133,7 @@ export class StatusLink {
    * `undefined` if nobody can be asked; it never rejects.
    */
   constructor(
-    stream: Duplex,
+    private readonly stream: Duplex,
     onStatus: (status: AgentStatus) => void,
     onAsks: (place: string) => Promise<boolean | undefined> = () => Promise.resolve(undefined),
   ) {
@@ -140,6 +149,11 @@ export class StatusLink {
     });
   }
 
+  /** Tells the command that what was answered about these places, which was true, counts no more. */
+  endGrants(places: readonly string[]): void {
+    if (this.stream.writable) this.stream.write(statusLine({ ended: places }));
+  }
+
   /**
    * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or takes no questions.
    */
@@ -150,15 +164,19 @@ export class StatusLink {
 
 /**
  * The command's end: a function that asks whether a place may be connected to; `undefined` if no answer comes in
- * `limitMs`, or nobody could be asked.
+ * `limitMs`, or nobody could be asked. `onEnded` is told of places for which an earlier answer counts no more.
  */
 export function placeQuestions(
   stream: Duplex,
+  onEnded: (places: readonly string[]) => void,
 ): (place: string, limitMs: number) => Promise<boolean | undefined> {
   const questions = new OpenQuestions<Verdict>(stream);
   onLines(stream, (line) => {
     const said = parseVerdict(line);
     if (said !== undefined) questions.settle(said.verdict, said);
+    const ended = parseEnded(line);
+    // An answer that came with it is heard first.
+    if (ended !== undefined) setImmediate(onEnded, ended);
   });
   return async (place, limitMs) => {
     const said = await questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);

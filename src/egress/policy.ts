@@ -46,6 +46,8 @@ export class Policy {
   readonly #denied: readonly HostRule[];
   readonly #listed: readonly HostRule[];
   readonly #telemetry: readonly HostRule[];
+  /** What the user has allowed, by place. */
+  readonly #granted = new Map<string, AbortSignal>();
 
   /** Rules of the configuration hold as long as the command runs. */
   constructor(private readonly options: PolicyOptions) {
@@ -68,6 +70,21 @@ export class Policy {
     }
   }
 
+  /** Tells by the rules and answers of this moment whether a place that was admitted would be admitted again. */
+  stillAdmits(): (place: Place) => boolean {
+    const decided = this.options.decisions();
+    return (place) => {
+      const text = placeText(place);
+      try {
+        const rule = this.#ruleFor(place, text, decided);
+        return rule !== undefined || this.#granted.get(text)?.aborted === false;
+      } catch {
+        // It is refused by now.
+        return false;
+      }
+    };
+  }
+
   /** The addresses of a name that may be dialled. Fails with a `Refusal` if there is none. */
   permitted(place: Place, addresses: readonly string[]): string[] {
     const decided = this.options.decisions();
@@ -87,10 +104,8 @@ export class Policy {
     throw new Refusal(why);
   }
 
-  /** Why it is allowed. */
-  async #admit(place: Place, text: string): Promise<string> {
-    const { network, decisions, ask } = this.options;
-    const decided = decisions();
+  /** The rule by which it is allowed; `undefined`: none speaks of it. Fails with a `Refusal`. */
+  #ruleFor(place: Place, text: string, decided: Decisions): string | undefined {
     if (decided.fault !== undefined) throw new Refusal(decided.fault);
     const denying = matching(this.#denied, place, 'any') ?? matching(rulesOf(decided.deny), place, 'any');
     if (denying !== undefined)
@@ -98,23 +113,36 @@ export class Policy {
     const allowing =
       matching(this.#allowed, place, usualPorts) ?? matching(rulesOf(decided.allow), place, usualPorts);
     if (allowing !== undefined) return `rule "${allowing}"`;
-    const remedy = `run "cai network allow ${text}" on your machine`;
     if (isIP(place.host) !== 0 && isInternal(place.host))
-      throw new Refusal(`${text} is this machine or in a network that is not public: to allow it, ${remedy}`);
+      throw new Refusal(`${text} is this machine or in a network that is not public: ${remedyFor(text)}`);
     if (matching(this.#telemetry, place, 'any') !== undefined)
-      throw new Refusal(`${text} only collects data about usage: to allow it, ${remedy}`, 403, true);
+      throw new Refusal(`${text} only collects data about usage: ${remedyFor(text)}`, 403, true);
     const listed = matching(this.#listed, place, usualPorts);
-    if (listed !== undefined) return `built-in rule "${listed}"`;
+    return listed && `built-in rule "${listed}"`;
+  }
+
+  /** Why it is allowed. */
+  async #admit(place: Place, text: string): Promise<string> {
+    const { network, decisions, ask } = this.options;
+    const rule = this.#ruleFor(place, text, decisions());
+    if (rule !== undefined) return rule;
     if (network.egress !== 'ask' || ask === undefined)
-      throw new Refusal(`${text} is not allowed from this container: to allow it, ${remedy}`);
+      throw new Refusal(`${text} is not allowed from this container: ${remedyFor(text)}`);
     const answer = await ask(text);
-    if (answer === true) return 'the user allowed it';
+    if (answer) {
+      this.#granted.set(text, answer);
+      return 'the user allowed it';
+    }
     throw new Refusal(
       answer === false
-        ? `${text} was refused by the user: to allow it, ${remedy}`
-        : `${text} is not allowed from this container, and nobody answered whether it is to be: to allow it, ${remedy}`,
+        ? `${text} was refused by the user: ${remedyFor(text)}`
+        : `${text} is not allowed from this container, and nobody answered whether it is to be: ${remedyFor(text)}`,
     );
   }
+}
+
+function remedyFor(place: string): string {
+  return `to allow it, run "cai network allow ${place}" on your machine`;
 }
 
 /** The text of the first rule that names the place. */

@@ -17,17 +17,21 @@ import { Refusal, type Policy } from './policy';
 const maxConnections = 512;
 /** How much of what the container sends may wait for servers that do not take it, in bytes: a stalled one has 2 MiB. */
 const maxUnreadBytes = 256 * 2 ** 20;
-/** How often that is looked at, in milliseconds. */
+/** How often that is looked at, and what may still be reached, in milliseconds. */
 const lookEveryMs = 500;
+
+/** Where a request leads. */
+type Target = Readonly<{ place: Place; path: string }>;
 
 /** One for each command. */
 export class EgressProxy {
   readonly #server = headServer();
-  readonly #open = new Set<Duplex>();
+  /** The open connections of the container, each with the places that it was admitted to and still leads to. */
+  readonly #open = new Map<Duplex, Set<Place>>();
 
   /** Whatever `policy` admits is reached by `dialler`; a tunnel to a host with a key ends at `keyedHost`. */
   constructor(
-    private readonly policy: Pick<Policy, 'admit'>,
+    private readonly policy: Pick<Policy, 'admit' | 'stillAdmits'>,
     private readonly dialler: Pick<Dialler, 'tunnel' | 'direct' | 'check' | 'proxyFor'>,
     private readonly keyedHost: (place: Place) => Pick<KeyedHost, 'open'> | undefined,
   ) {
@@ -39,7 +43,10 @@ export class EgressProxy {
       (request, response) => this.#forward(request, response),
       (request, stream, head) => this.#upgrade(request, stream, head),
     );
-    setInterval(() => this.#endStalled(), lookEveryMs).unref();
+    setInterval(() => {
+      this.#endStalled();
+      this.#endRefused();
+    }, lookEveryMs).unref();
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }
 
@@ -51,22 +58,36 @@ export class EgressProxy {
       refuse(stream, new Refusal(`${what}: close some, or try again later`, 503));
       return;
     }
-    this.#open.add(stream);
+    this.#open.set(stream, new Set());
     stream.on('close', () => this.#open.delete(stream));
     this.#server.emit('connection', stream);
   }
 
   /** Ends connections in which too much waits, those with most of it first. */
   #endStalled(): void {
-    let unread = [...this.#open].reduce((sum, { readableLength }) => sum + readableLength, 0);
+    let unread = [...this.#open.keys()].reduce((sum, { readableLength }) => sum + readableLength, 0);
     if (unread <= maxUnreadBytes) return;
-    for (const stream of [...this.#open].sort((one, other) => other.readableLength - one.readableLength)) {
+    for (const stream of [...this.#open.keys()].sort(
+      (one, other) => other.readableLength - one.readableLength,
+    )) {
       unread -= stream.readableLength;
-      // It counts as closed, for ssh2, only once all of it was read.
-      stream.removeAllListeners('data').resume();
-      stream.destroy();
+      cutOff(stream);
       if (unread <= maxUnreadBytes) return;
     }
+  }
+
+  /** Ends connections to places that may be reached no more: an answer counts no longer, or a rule has changed. */
+  #endRefused(): void {
+    if (this.#open.size === 0) return;
+    const isAdmitted = this.policy.stillAdmits();
+    for (const [stream, places] of [...this.#open])
+      if (![...places].every((place) => isAdmitted(place))) cutOff(stream);
+  }
+
+  /** Rejects with a `Refusal`. */
+  async #admit(stream: Duplex, place: Place): Promise<void> {
+    await this.policy.admit(place);
+    this.#open.get(stream)?.add(place);
   }
 
   async #tunnel(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
@@ -94,7 +115,7 @@ export class EgressProxy {
         joinStreams(stream, far);
       };
     }
-    await this.policy.admit(place);
+    await this.#admit(stream, place);
     const take = await keyed.open();
     return (head) => {
       stream.unshift(head);
@@ -103,7 +124,7 @@ export class EgressProxy {
   }
 
   async #reach(stream: Duplex, place: Place): Promise<Duplex> {
-    await this.policy.admit(place);
+    await this.#admit(stream, place);
     const far = await this.dialler.tunnel(place);
     // Whoever has asked may have gone meanwhile; each end tells its own errors.
     far.on('error', () => undefined);
@@ -113,7 +134,17 @@ export class EgressProxy {
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { place, path } = targetOf(request);
-    await this.policy.admit(place);
+    const { socket } = request;
+    await this.#admit(socket, place);
+    try {
+      await this.#send(request, response, { place, path });
+    } finally {
+      // The next request on this connection may be for another place.
+      this.#open.get(socket)?.delete(place);
+    }
+  }
+
+  async #send(request: IncomingMessage, response: ServerResponse, { place, path }: Target): Promise<void> {
     const proxy = this.dialler.proxyFor(place, 'http');
     const onward = await this.#onward(place, path, proxy);
     const headers = [
@@ -137,6 +168,12 @@ export class EgressProxy {
   }
 }
 
+/** It counts as closed, for ssh2, only once all of it was read. */
+function cutOff(stream: Duplex): void {
+  stream.removeAllListeners('data').resume();
+  stream.destroy();
+}
+
 /** The target of CONNECT. Fails with a `Refusal`. */
 function placeOf(authority: string): Place {
   const [, name = '', digits] = /^(.+):(\d{1,5})$/.exec(authority) ?? [];
@@ -147,7 +184,7 @@ function placeOf(authority: string): Place {
 }
 
 /** Where a request for a whole address leads. Fails with a `Refusal` for one that names no host, or a user. */
-function targetOf({ url = '' }: IncomingMessage): { readonly place: Place; readonly path: string } {
+function targetOf({ url = '' }: IncomingMessage): Target {
   const [, authority = '', path = ''] = /^(?:http|ws):\/\/([^/?#@]+)([/?][^#]*)?$/i.exec(url) ?? [];
   const place = placeOf(/:\d+$/.test(authority) ? authority : `${authority}:80`);
   return { place, path: path.startsWith('/') ? path : `/${path}` };

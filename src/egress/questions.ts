@@ -24,8 +24,11 @@ const options = [
   { optionId: 'workspace', name: 'Always allow in this workspace', kind: 'allow_always' },
   { optionId: 'no', name: 'No', kind: 'reject_once' },
 ] as const;
+/** Offered, too, to somebody who has said No this often in a turn. */
+const noToAll = { optionId: 'none', name: 'No to all in this turn', kind: 'reject_always' } as const;
+const manyRefusals = 3;
 
-type Choice = (typeof options)[number]['optionId'];
+type Choice = (typeof options)[number]['optionId'] | 'none';
 
 /** A tool call in the thread of a session, with which a permission is requested. */
 interface Card {
@@ -44,6 +47,8 @@ interface Turn {
   readonly chosen: Map<string, boolean | undefined>;
   /** Its user, or its editor, is not to be asked any more. */
   isMute: boolean;
+  /** The user has said No to all. */
+  refusesAll: boolean;
 }
 
 /** What `Questions` is made from. */
@@ -60,10 +65,12 @@ export class Questions implements SessionObserver {
   readonly #turns = new Map<AgentSession, Turn>();
   /** What is allowed until the session closes. */
   readonly #granted = new WeakMap<Session, Set<string>>();
+  /** What agents were told that they may connect to, and have not been told that they no longer may. */
+  readonly #told = new WeakMap<WorkspaceChild, Set<string>>();
 
   /** Asks the editor of `core`. */
   constructor(
-    private readonly core: Pick<Core, 'isEditorGone' | 'log' | 'requests'>,
+    private readonly core: Pick<Core, 'isEditorGone' | 'log' | 'requests' | 'sessions'>,
     private readonly options: QuestionsOptions,
   ) {}
 
@@ -72,6 +79,16 @@ export class Questions implements SessionObserver {
    * acts for is not known: what was chosen in any that is at a turn counts, and the last one to begin is asked.
    */
   async ask(child: WorkspaceChild, place: string): Promise<boolean | undefined> {
+    const answer = await this.#answer(child, place);
+    if (answer !== true) return answer;
+    // The turn may have ended with the answer.
+    if (!this.#isAllowed(child, place)) return undefined;
+    const told = this.#told.get(child) ?? new Set();
+    this.#told.set(child, told.add(place));
+    return true;
+  }
+
+  async #answer(child: WorkspaceChild, place: string): Promise<boolean | undefined> {
     if (this.options.isNamed(child.root, place)) return true;
     const turns = [...this.#turns.values()].filter(({ session }) => session.child === child).reverse();
     if (turns.some(({ session }) => this.#granted.get(session.owner)?.has(place))) return true;
@@ -80,20 +97,40 @@ export class Questions implements SessionObserver {
     const asked = turns.find(({ cards }) => cards.has(place))?.cards.get(place);
     const free = turns.find(({ isMute }) => !isMute);
     const card = asked ?? this.#open(free, place);
-    return card === undefined ? undefined : await within(askMs, card.verdict);
+    if (card !== undefined) return await within(askMs, card.verdict);
+    return turns.some(({ refusesAll }) => refusesAll) ? false : undefined;
   }
 
-  /** A prompt begins a turn, or goes on with it; a cancel ends its cards. */
+  /** Whether an agent may connect to a place by what was answered, or by what the editor has named. */
+  #isAllowed(child: WorkspaceChild, place: string): boolean {
+    const turns = [...this.#turns.values()].filter(({ session }) => session.child === child);
+    if (turns.some(({ chosen }) => chosen.get(place) === true)) return true;
+    const sessions = [...this.core.sessions.of(child).byAgentId.values()];
+    if (sessions.some(({ owner }) => this.#granted.get(owner)?.has(place))) return true;
+    return this.options.isNamed(child.root, place);
+  }
+
+  /** Tells an agent's command what it may connect to no more, which ends what is open there. */
+  #endGrants(child: WorkspaceChild): void {
+    const told = this.#told.get(child);
+    const ended = [...(told ?? [])].filter((place) => !this.#isAllowed(child, place));
+    for (const place of ended) told!.delete(place);
+    if (ended.length > 0) child.link?.endGrants(ended);
+  }
+
+  /** A prompt begins a turn, or goes on with it; a cancel ends its cards, and what was allowed for it. */
   onCall(session: AgentSession, { kind, method }: Message): void {
     const turn = this.#turns.get(session);
     if (method === 'session/cancel' && turn !== undefined) {
       turn.isMute = true;
+      turn.chosen.clear();
       this.#takeBack(turn);
+      this.#endGrants(session.child);
     }
     if (method !== 'session/prompt' || kind !== 'request') return;
     this.#turns.delete(session);
     const isNew = turn === undefined || turn.isMute;
-    this.#turns.set(session, isNew ? { session, cards: new Map(), chosen: new Map(), isMute: false } : turn);
+    this.#turns.set(session, isNew ? newTurn(session) : turn);
   }
 
   /** The last answer to a prompt ends the turn, and its cards before the editor gets that answer. */
@@ -116,6 +153,7 @@ export class Questions implements SessionObserver {
     const turn = this.#turns.get(session);
     this.#turns.delete(session);
     if (turn !== undefined) this.#takeBack(turn);
+    this.#endGrants(session.child);
   }
 
   /** Nobody needs the open cards of a turn any more. */
@@ -132,7 +170,10 @@ export class Questions implements SessionObserver {
     if (turn.cards.size >= maxCards || turn.chosen.size >= maxPlaces) return undefined;
     const { session } = turn;
     const toolCallId = `cai-${randomUUID()}`;
-    const call = { toolCallId, title: `Connect to ${shownPlace(place)}`, kind: 'fetch', status: 'pending' };
+    const title = `Connect to ${asMarkdown(shownPlace(place))}`;
+    const call = { toolCallId, title, kind: 'fetch', status: 'pending' };
+    const refusals = [...turn.chosen.values()].filter((isAllowed) => isAllowed === false);
+    const offered = refusals.length < manyRefusals ? options : [...options, noToAll];
     let settle: (isAllowed: boolean | undefined) => void;
     const verdict = new Promise<boolean | undefined>((resolve) => (settle = resolve));
     const requestId = this.core.requests.newEditorId((answer) => {
@@ -145,7 +186,7 @@ export class Questions implements SessionObserver {
     turn.cards.set(place, card);
     // Not all editors take the call in the request for an announcement, and updates are of calls that were announced.
     this.#update(session, call, 'tool_call');
-    const params = JSON.stringify({ sessionId: session.editorId, toolCall: call, options });
+    const params = JSON.stringify({ sessionId: session.editorId, toolCall: call, options: offered });
     this.#tell(session, requestLine(requestId, 'session/request_permission', params));
     this.core.log.info({ place: shownPlace(place) }, 'the editor is asked about a connection');
     return card;
@@ -156,8 +197,11 @@ export class Questions implements SessionObserver {
     const choice = answer === undefined ? undefined : choiceOf(answer);
     // It cannot be asked, or what it says cannot be read.
     if (answer?.isError !== false) turn.isMute = true;
-    const isAllowed = choice === undefined ? undefined : choice !== 'no';
+    if (choice === 'none') turn.isMute = turn.refusesAll = true;
+    const allows = choice !== undefined && choice !== 'no' && choice !== 'none';
+    const isAllowed = choice === undefined && !turn.refusesAll ? undefined : allows;
     turn.chosen.set(place, isAllowed);
+    if (choice === 'none') this.#takeBack(turn);
     if (choice === 'session' || (choice === 'workspace' && !this.#allowAlways(turn, place)))
       this.#grant(turn, place);
     this.core.log.info({ place: shownPlace(place), choice }, 'the editor was asked about a connection');
@@ -193,9 +237,20 @@ export class Questions implements SessionObserver {
   }
 }
 
+function newTurn(session: AgentSession): Turn {
+  return { session, cards: new Map(), chosen: new Map(), isMute: false, refusesAll: false };
+}
+
+/** Editors show titles as Markdown; nothing else in a place is markup there. */
+function asMarkdown(place: string): string {
+  return place.replaceAll('_', '\\_');
+}
+
 /** What the user has chosen; undefined for any other answer. Source: ACP v1, `RequestPermissionOutcome`. */
 function choiceOf(answer: Message): Choice | undefined {
   const result = answer.isError ? undefined : unlessFails(() => bodyOf(answer) as JsonObject | null);
   const { outcome, optionId } = Object(result?.outcome) as JsonObject;
-  return outcome === 'selected' ? options.find((each) => each.optionId === optionId)?.optionId : undefined;
+  return outcome === 'selected'
+    ? [...options, noToAll].find((each) => each.optionId === optionId)?.optionId
+    : undefined;
 }

@@ -83,9 +83,10 @@ export class Proxy {
       new SessionMemory(sessions),
       ...options.observers(core),
       this.#terminals,
-      this.#questions,
       cursor,
       this.#mcp,
+      // What the editor named for a session is over when this hears that it is closed.
+      this.#questions,
       settingsObserver,
     );
     this.#calls = new EditorCalls(core, this.#children, {

@@ -143,7 +143,7 @@ describe('what a command asks', () => {
       (place) => new Promise((resolve) => settles.set(place, resolve)),
     );
     answerQuestions(its, () => Promise.resolve());
-    const ask = placeQuestions(its);
+    const ask = placeQuestions(its, () => undefined);
 
     const answers = ['a:443', 'b:443', 'c:443'].map((place) => ask(place, patienceMs));
     expect(await link.ask('alive', patienceMs)).toEqual({ kind: 'answer', id: 1 });
@@ -159,12 +159,12 @@ describe('what a command asks', () => {
     const [ours, its] = newEnds();
     new StatusLink(ours, () => undefined);
 
-    expect(await placeQuestions(its)('a:443', patienceMs)).toBeUndefined();
+    expect(await placeQuestions(its, () => undefined)('a:443', patienceMs)).toBeUndefined();
   });
 
   it('stays without an answer where the program is silent or gone', async () => {
     const [ours, its] = newEnds();
-    const ask = placeQuestions(its);
+    const ask = placeQuestions(its, () => undefined);
     expect(await ask('a:443', 20)).toBeUndefined();
     const asked = ask('a:443', patienceMs);
 
@@ -177,13 +177,35 @@ describe('what a command asks', () => {
 
   it('is not answered by what is no verdict, nor by one that comes too late', async () => {
     const [ours, its] = newEnds();
-    const ask = placeQuestions(its);
+    const ask = placeQuestions(its, () => undefined);
     await ask('a:443', 1);
     const asked = ask('b:443', patienceMs);
 
     ours.write('noise\n{"verdict":1,"isAllowed":true}\n{"later":2}\n{"verdict":2,"isAllowed":false}\n');
 
     expect(await asked).toBe(false);
+  });
+
+  it('is over for places of which that is told, after an answer that came with it', async () => {
+    const [ours, its] = newEnds();
+    const heard: unknown[] = [];
+    const link = new StatusLink(
+      ours,
+      () => undefined,
+      () => Promise.resolve(true),
+    );
+    const ended = new Promise<void>((resolve) => {
+      const ask = placeQuestions(its, (places) => {
+        heard.push(places);
+        resolve();
+      });
+      void ask('a:443', patienceMs).then((isAllowed) => heard.push(isAllowed));
+    });
+    ours.once('data', () => process.nextTick(() => link.endGrants(['a:443', 'b:443'])));
+
+    await ended;
+
+    expect(heard).toEqual([true, ['a:443', 'b:443']]);
   });
 
   it('does not fail when the command has ended before the answer', async () => {
@@ -196,7 +218,7 @@ describe('what a command asks', () => {
       };
       new StatusLink(ours, () => undefined, onAsks);
     });
-    void placeQuestions(its)('a:443', patienceMs);
+    void placeQuestions(its, () => undefined)('a:443', patienceMs);
     await asked;
     ours.destroy();
 

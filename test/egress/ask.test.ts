@@ -45,10 +45,28 @@ describe('askOnLink', () => {
     settles[1]!(false);
     settles[0]!(true);
 
-    expect(await Promise.all(answers)).toEqual([true, false, true]);
+    const granted = expect.any(AbortSignal) as unknown;
+    expect(await Promise.all(answers)).toEqual([granted, false, granted]);
     void ask('a:443');
     await turns();
     expect(asked).toEqual(['a:443', 'b:443', 'a:443']);
+  });
+
+  test('tells by a signal that an answer counts no more, and not of the next one', async () => {
+    const [ours, its] = newEnds();
+    const link = new StatusLink(
+      ours,
+      () => undefined,
+      () => Promise.resolve(true),
+    );
+    const ask = askOnLink(its);
+    const [first, other] = [await ask('a:443'), await ask('b:443')] as AbortSignal[];
+
+    link.endGrants(['a:443', 'never:443']);
+    await turns();
+    const second = (await ask('a:443')) as AbortSignal;
+
+    expect([first!.aborted, other!.aborted, second.aborted]).toEqual([true, false, false]);
   });
 
   test('has no answer where none comes in time, and asks again afterwards', async () => {
@@ -75,6 +93,9 @@ describe('askOnTerminal', () => {
   let stdin: PassThrough & { isTTY?: boolean; isRaw?: boolean };
   let stderr: PassThrough & { isTTY?: boolean };
   let input: PassThrough;
+  /** What the command prints, and where it is shown. */
+  let printed: PassThrough;
+  let shown: PassThrough;
   let remembered: string[];
   let ask: Ask;
 
@@ -83,6 +104,8 @@ describe('askOnTerminal', () => {
     stderr = Object.assign(new PassThrough(), { isTTY: true });
     input = new PassThrough();
     stdin.pipe(input);
+    [printed, shown] = [new PassThrough(), new PassThrough()];
+    printed.pipe(shown, { end: false });
     remembered = [];
     ask = askOn(input)!;
   });
@@ -91,6 +114,7 @@ describe('askOnTerminal', () => {
     askOnTerminal({
       stdin,
       stderr,
+      output: () => [[printed, shown]],
       input: () => to,
       remember: (place) => remembered.push(place),
     });
@@ -108,12 +132,12 @@ describe('askOnTerminal', () => {
     const answer = ask('example.org:443');
     await turns();
     expect(said(stderr)).toBe(
-      '\r\ncai: the command wants to connect to example.org:443: allow? [o]nce, for this command; [a]lways here; [n]o: ',
+      '\x18\x1b\\\x1b[0m\x1b(B\x0f\x1b[?7h\r\ncai: the command wants to connect to example.org:443: allow? [o]nce, for this command; [a]lways here; [n]o: ',
     );
 
     await type('o');
 
-    expect(await answer).toBe(true);
+    expect(await answer).toBeInstanceOf(AbortSignal);
     expect(said(stderr)).toBe('allowed\r\n');
     await type('x');
     expect(said(input)).toBe('x');
@@ -130,9 +154,9 @@ describe('askOnTerminal', () => {
     said(stderr);
     await type(key);
 
-    expect(await answer).toBe(isAllowed);
+    expect((await answer) !== false).toBe(isAllowed);
     expect(said(stderr)).toBe(words);
-    expect(await ask('h:1')).toBe(isAllowed);
+    expect((await ask('h:1')) !== false).toBe(isAllowed);
     expect(said(stderr)).toBe('');
     expect(remembered).toEqual(kept);
   });
@@ -164,6 +188,30 @@ describe('askOnTerminal', () => {
     expect(said(input)).toBe('more');
   });
 
+  test.each([
+    ['is answered', () => type('n')],
+    ['has no answer', () => jest.advanceTimersByTimeAsync(askMs)],
+  ])('holds what the command prints until it %s, and loses nothing of it', async (_what, end) => {
+    printed.write('before');
+    await turns();
+    const answer = ask('h:1');
+    await turns();
+    const text = 'x'.repeat(1_000_000);
+    printed.write(text);
+    await turns();
+    expect(said(shown)).toBe('before');
+
+    await end();
+    await answer;
+    printed.end('after');
+    let all = '';
+    shown.on('data', (chunk) => (all += String(chunk)));
+    await once(printed, 'close');
+    await turns();
+
+    expect(all).toBe(`${text}after`);
+  });
+
   test('takes no key for the answer of somebody who was just typing', async () => {
     const answer = ask('h:1');
     await turns();
@@ -185,7 +233,8 @@ describe('askOnTerminal', () => {
     expect(said(stderr).match(/connect to \S+/g)).toEqual(['connect to b:1:']);
     await type('n');
 
-    expect(await Promise.all(answers)).toEqual([true, false, true]);
+    const granted = expect.any(AbortSignal) as unknown;
+    expect(await Promise.all(answers)).toEqual([granted, false, granted]);
     await turns();
     expect(said(stderr)).not.toContain('connect');
   });
@@ -205,7 +254,7 @@ describe('askOnTerminal', () => {
     const again = ask('a:1');
     await turns();
     await type('o');
-    expect(await again).toBe(true);
+    expect(await again).toBeInstanceOf(AbortSignal);
   });
 
   test('lets Ctrl-C through to the command at once', async () => {
@@ -252,6 +301,7 @@ describe('askOnTerminal', () => {
     const failing = askOnTerminal({
       stdin,
       stderr,
+      output: () => [],
       input: () => input,
       remember: () => {
         throw new Error('disk\nfull');
@@ -261,7 +311,7 @@ describe('askOnTerminal', () => {
     await turns();
     await type('a');
 
-    expect(await answer).toBe(true);
+    expect(await answer).toBeInstanceOf(AbortSignal);
     expect(said(stderr)).toMatch(/cai: this cannot be remembered: disk full\r\n$/);
   });
 });
@@ -273,5 +323,11 @@ describe('shownPlace', () => {
     expect(shownPlace(`${'a'.repeat(300)}.evil.example:443`)).toBe(
       `…${'a'.repeat(200 - '.evil.example:443'.length)}.evil.example:443`,
     );
+  });
+
+  test('shows a name in other letters as it is, and those behind it', () => {
+    expect(shownPlace('xn--e1afmkfd.example:443')).toBe('xn--e1afmkfd.example:443 (пример.example)');
+    expect(shownPlace('npm.xn--80ak6aa92e.com:443')).toBe('npm.xn--80ak6aa92e.com:443 (npm.аррӏе.com)');
+    expect(shownPlace('xn--a.example:443')).toBe('xn--a.example:443');
   });
 });

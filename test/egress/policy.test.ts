@@ -1,3 +1,5 @@
+import type { Granted } from '../../src/egress/ask';
+import type { Decisions } from '../../src/egress/decisions';
 import { Policy, Refusal, type PolicyOptions } from '../../src/egress/policy';
 
 /** Each `note`, as one line. */
@@ -6,6 +8,7 @@ let notes: string[];
 let asked: string[];
 
 beforeEach(() => {
+  grant = new AbortController();
   notes = [];
   asked = [];
 });
@@ -25,10 +28,13 @@ function policy(
   });
 }
 
-const answering = (answer: boolean | undefined) => (place: string) => {
+const answering = (answer: Granted | undefined) => (place: string) => {
   asked.push(place);
   return Promise.resolve(answer);
 };
+
+/** An answer that counts until this is aborted. */
+let grant: AbortController;
 
 /** What becomes of a connection: empty if it is admitted, else the reason. */
 async function outcome(of: Policy, host: string, port = 443): Promise<string> {
@@ -84,7 +90,7 @@ describe('admit', () => {
   });
 
   it('refuses places that are told about usage, without a question, until the user allows them', async () => {
-    const ask = answering(true);
+    const ask = answering(grant.signal);
 
     expect(await outcome(policy({ ask }), 'usage.registry.example')).toContain(
       'only collects data about usage',
@@ -96,7 +102,7 @@ describe('admit', () => {
   });
 
   it('asks about any other place', async () => {
-    expect(await outcome(policy({ ask: answering(true) }), 'other.example', 8443)).toBe('');
+    expect(await outcome(policy({ ask: answering(grant.signal) }), 'other.example', 8443)).toBe('');
     expect(await outcome(policy({ ask: answering(false) }), 'other.example')).toContain(
       'refused by the user',
     );
@@ -106,6 +112,33 @@ describe('admit', () => {
     expect(asked).toEqual(['other.example:8443', 'other.example:443', 'other.example:443']);
   });
 
+  it.each<[string, () => Decisions, boolean]>([
+    ['nothing has changed', () => ({ allow: ['ruled.example'], deny: [] }), true],
+    ['it is denied', () => ({ allow: ['ruled.example'], deny: ['*.example:*'] }), false],
+    ['the rule is gone', () => ({ allow: [], deny: [] }), false],
+    ['that cannot be known', () => ({ allow: [], deny: [], fault: 'damaged' }), false],
+  ])('admits a place of a rule still, where %s: %#', async (_what, later, isAdmitted) => {
+    let decided: Decisions = { allow: ['ruled.example'], deny: [] };
+    const changing = policy({ decisions: () => decided });
+    expect(await outcome(changing, 'ruled.example')).toBe('');
+
+    decided = later();
+
+    expect(changing.stillAdmits()({ host: 'ruled.example', port: 443 })).toBe(isAdmitted);
+  });
+
+  it('admits what was asked for until the answer counts no more', async () => {
+    const asking = policy({ ask: answering(grant.signal) });
+    const place = { host: 'other.example', port: 443 };
+    expect(asking.stillAdmits()(place)).toBe(false);
+    await asking.admit(place);
+    expect(asking.stillAdmits()(place)).toBe(true);
+
+    grant.abort();
+
+    expect(asking.stillAdmits()(place)).toBe(false);
+  });
+
   it('tells how to allow what is refused', async () => {
     expect(await outcome(policy(), 'other.example')).toContain(
       'run "cai network allow other.example:443" on your machine',
@@ -113,16 +146,16 @@ describe('admit', () => {
   });
 
   it('asks nobody where only what is listed may leave', async () => {
-    expect(await outcome(policy({ ask: answering(true) }, { egress: 'listed' }), 'other.example')).toContain(
-      'is not allowed',
-    );
+    expect(
+      await outcome(policy({ ask: answering(grant.signal) }, { egress: 'listed' }), 'other.example'),
+    ).toContain('is not allowed');
     expect(asked).toEqual([]);
   });
 
   it.each(['127.0.0.1', '169.254.169.254', '10.0.0.1', '::1', '::ffff:7f00:1', 'fd00::1'])(
     'asks nobody about %s, which only a rule of addresses opens',
     async (host) => {
-      const ask = answering(true);
+      const ask = answering(grant.signal);
 
       expect(await outcome(policy({ ask }, { allow: ['*:*'] }), host)).toContain('not public');
       expect(await outcome(policy({ ask }, { allow: [host.includes(':') ? `[${host}]` : host] }), host)).toBe(
@@ -140,7 +173,7 @@ describe('admit', () => {
   });
 
   it('notes each place and why', async () => {
-    await outcome(policy({ ask: answering(true) }), 'other.example');
+    await outcome(policy({ ask: answering(grant.signal) }), 'other.example');
     await outcome(policy(), 'registry.example');
     await outcome(policy(), 'other.example');
 

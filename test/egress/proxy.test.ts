@@ -3,6 +3,7 @@ import http from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { HostNetwork } from '../../src/config/config';
+import type { Granted } from '../../src/egress/ask';
 import { Dialler } from '../../src/egress/dial';
 import { Policy, type PolicyOptions } from '../../src/egress/policy';
 import { EgressProxy } from '../../src/egress/proxy';
@@ -23,14 +24,18 @@ async function listening(server: Server): Promise<number> {
 
 /** The port of a proxy for which `site.example` is this machine, and allowed at each port. */
 async function given(
-  { allow = ['site.example:*'], ask }: { allow?: string[]; ask?: PolicyOptions['ask'] } = {},
+  {
+    allow = ['site.example:*'],
+    ask,
+    decisions = () => ({ allow: [], deny: [] }),
+  }: { allow?: string[] } & Partial<Pick<PolicyOptions, 'ask' | 'decisions'>> = {},
   network: HostNetwork = {},
 ): Promise<number> {
   const policy = new Policy({
     network: { egress: 'ask', allow, deny: [] },
     listed: [],
     telemetry: [],
-    decisions: () => ({ allow: [], deny: [] }),
+    decisions,
     ask,
     note: () => undefined,
   });
@@ -160,21 +165,54 @@ describe('a tunnel', () => {
 
   test('waits for the answer of the user', async () => {
     const echo = await listening(createServer((socket) => socket.pipe(socket)));
-    let answer: (isAllowed: boolean) => void = () => undefined;
+    let answer: (granted: Granted) => void = () => undefined;
     const asked: string[] = [];
     const ask = (place: string) => {
       asked.push(place);
-      return new Promise<boolean>((resolve) => (answer = resolve));
+      return new Promise<Granted>((resolve) => (answer = resolve));
     };
     const port = await given({ allow: [], ask });
     const opening = tunnel(port, `site.example:${echo}`);
     while (asked.length === 0) await new Promise(setImmediate);
 
-    answer(true);
+    answer(new AbortController().signal);
 
     const { socket, status } = await opening;
     socket.destroy();
     expect([asked, status]).toEqual([[`site.example:${echo}`], 'HTTP/1.1 200 Connection established']);
+  });
+
+  describe('ends at both ends', () => {
+    /** Opens one by way of `options`, and resolves once `end` was called and both ends are closed. */
+    async function cut(options: Parameters<typeof given>[0], end: () => void): Promise<void> {
+      let closed: Promise<unknown> | undefined;
+      const server = createServer((socket) => {
+        closed = once(socket.on('error', () => undefined).resume(), 'close');
+        socket.write('hello');
+      });
+      const { socket } = await tunnel(await given(options), `site.example:${await listening(server)}`);
+      const gone = once(
+        socket.on('error', () => undefined),
+        'close',
+      );
+
+      end();
+
+      await Promise.all([gone, closed]);
+    }
+
+    test('once the answer that allowed it counts no more', async () => {
+      const grant = new AbortController();
+      const ask = () => Promise.resolve(grant.signal);
+
+      await cut({ allow: [], ask }, () => grant.abort());
+    });
+
+    test('once it is denied, whatever allowed it', async () => {
+      let deny: string[] = [];
+
+      await cut({ decisions: () => ({ allow: [], deny }) }, () => (deny = ['site.example']));
+    });
   });
 
   test('tells that nothing answers', async () => {

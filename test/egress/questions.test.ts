@@ -29,6 +29,10 @@ let allowed: string[];
 let fault: Error | undefined;
 let logged: string[];
 let child: WorkspaceChild;
+/** The places of which agents were told that they may connect there no more. */
+let ended: string[];
+/** Whether the editor names the server of its session. */
+let isNamed: boolean;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -42,6 +46,8 @@ beforeEach(() => {
   );
   lines = [];
   allowed = [];
+  ended = [];
+  isNamed = true;
   fault = undefined;
   logged = [];
   questions = new Questions(core, {
@@ -49,7 +55,7 @@ beforeEach(() => {
       allowed.push(`${root} ${what}`);
       if (fault !== undefined) throw fault;
     },
-    isNamed: (_root, what) => what === 'mcp.example:443',
+    isNamed: (_root, what) => isNamed && what === 'mcp.example:443',
   });
   core.observers.push(questions);
   child = newChild();
@@ -61,7 +67,8 @@ afterEach(() => {
 /** An agent without a process. */
 function newChild(): WorkspaceChild {
   const deliver = (line: Buffer): void => void lines.push(JSON.parse(line.toString()) as Json);
-  return { root: '/w', isUsable: true, open: new OpenRequests(), deliver } as unknown as WorkspaceChild;
+  const link = { endGrants: (places: readonly string[]) => ended.push(...places) };
+  return { root: '/w', isUsable: true, open: new OpenRequests(), deliver, link } as unknown as WorkspaceChild;
 }
 
 /** An open session of an agent, with that id at the editor. */
@@ -224,6 +231,47 @@ describe('a question in a turn', () => {
     expect(title!.length).toBeLessThan(250);
   });
 
+  test('shows a name as it is where the title is Markdown, and other letters beside their form', () => {
+    atTurn();
+    void questions.ask(child, '__registry.npmjs.org__.evil.example:443');
+    void questions.ask(child, 'xn--e1afmkfd.example:443');
+
+    const [first, , second] = told();
+
+    expect(first).toMatch(/ Connect to \\_\\_registry\.npmjs\.org\\_\\_\.evil\.example:443$/);
+    expect(second).toMatch(/ Connect to xn--e1afmkfd\.example:443 \(пример\.example\)$/);
+  });
+
+  test.each([[[]], [['h6:1']]])(
+    'offers No to all after three No, which ends all questions of the turn, also open ones: %j',
+    async (more: string[]) => {
+      const session = opened('s');
+      begin(session);
+      const offered = (): string[] => {
+        const { params } = lines.findLast(({ method }) => method === 'session/request_permission')!;
+        return (params as { options: { optionId: string }[] }).options.map(({ optionId }) => optionId);
+      };
+      for (const n of [1, 2, 3]) {
+        void questions.ask(child, `h${n}:1`);
+        expect(offered()).toEqual(['turn', 'session', 'workspace', 'no']);
+        choose(n, 'no');
+      }
+      const asked = ['h4:1', 'h5:1', ...more].map((each) => questions.ask(child, each));
+      expect(offered()).toEqual(['turn', 'session', 'workspace', 'no', 'none']);
+      told();
+
+      choose(5, 'no');
+      told();
+      choose(4, 'none');
+
+      expect(await Promise.all(asked)).toEqual([false, false, ...more.map(() => false)]);
+      const open = more.flatMap(() => ['cancel 6', 's: tool_call_update failed']);
+      expect(told()).toEqual([...open, 's: tool_call_update failed']);
+      expect(await questions.ask(child, 'h7:1')).toBe(false);
+      expect(told()).toEqual([]);
+    },
+  );
+
   test('is logged with the place alone', async () => {
     const asked = questions.ask(child, place);
     atTurn('secret-session');
@@ -355,6 +403,79 @@ describe('an answer', () => {
     expect(told()).toEqual(['s: tool_call_update failed']);
     expect(await questions.ask(child, 'other:443')).toBeUndefined();
     expect(told()).toEqual([]);
+  });
+});
+
+describe('what was allowed ends, and the agent is told,', () => {
+  async function allowed(option: string): Promise<{ session: AgentSession; turn: ReturnType<typeof begin> }> {
+    const session = opened('s');
+    const turn = begin(session);
+    const asked = questions.ask(child, place);
+    choose(1, option);
+    expect(await asked).toBe(true);
+    return { session, turn };
+  }
+
+  test.each(['turn', 'workspace'])('with the turn: %s', async (option) => {
+    const { turn } = await allowed(option);
+    expect(ended).toEqual([]);
+
+    turn.answer();
+
+    expect(ended).toEqual([place]);
+  });
+
+  test('with a cancel of the turn', async () => {
+    const { session } = await allowed('turn');
+
+    questions.onCall(session, message({ method: 'session/cancel', params: {} }));
+
+    expect(ended).toEqual([place]);
+    expect(await questions.ask(child, place)).toBeUndefined();
+  });
+
+  test('with the session, not with its turn', async () => {
+    const { session, turn } = await allowed('session');
+    turn.answer();
+    expect(ended).toEqual([]);
+
+    core.sessions.close(session);
+
+    expect(ended).toEqual([place]);
+  });
+
+  test('with the last turn in which it was', async () => {
+    const { turn } = await allowed('turn');
+    const other = begin(opened('other'));
+    await questions.ask(child, place);
+    turn.answer();
+    expect(ended).toEqual([place]);
+
+    const asked = questions.ask(child, place);
+    choose(2, 'turn');
+    await asked;
+    other.answer();
+    expect(ended).toEqual([place, place]);
+  });
+
+  test('with the session for which the editor has named a server', async () => {
+    const session = opened('s');
+    await questions.ask(child, 'mcp.example:443');
+    isNamed = false;
+
+    core.sessions.close(session);
+
+    expect(ended).toEqual(['mcp.example:443']);
+  });
+
+  test('before an answer that comes together with the end', async () => {
+    const turn = begin(opened('s'));
+    const asked = questions.ask(child, place);
+
+    choose(1, 'turn');
+    turn.answer();
+
+    expect(await asked).toBeUndefined();
   });
 });
 

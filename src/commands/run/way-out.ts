@@ -51,6 +51,13 @@ export async function openWay(
     askOnTerminal({
       stdin: process.stdin,
       stderr: process.stderr,
+      output: () =>
+        guard.command === undefined
+          ? []
+          : [
+              [guard.command.stdout, process.stdout],
+              [guard.command.stderr, process.stderr],
+            ],
       input: () => guard.command?.stdin,
       remember: (place) => decide(host.folders.state, root, 'allow', place),
     });
