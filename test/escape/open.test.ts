@@ -25,7 +25,12 @@ const token = 'TOKEN-OF-THE-USER';
 /** A service of this machine alone. */
 const [host, address] = ['service.example', '127.0.0.9'];
 
-const cai = new Cai(`${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n`);
+/** A host without a rule. */
+const asked = 'asked.example';
+
+const cai = new Cai(
+  `${hostileConfig()}[env]\nimport = ["USERS_TOKEN"]\n[container]\nextra_hosts = ["${asked}:127.0.0.1"]\n`,
+);
 cai.env.USERS_TOKEN = token;
 const sharing = new Cai(`${hostileConfig()}[agent]\ndata = "shared"\n`);
 const scene = sceneFor({ cai });
@@ -101,7 +106,19 @@ open('An allowed host can be sent data, such as github.com by anybody with an ac
 });
 
 open(
-  'Inside TLS nothing is looked at, unless a key is put in: a host behind the same front end as an allowed one may be reached by it.',
+  'An editor that allows by itself, such as acpx with --approve-all, opens every public host',
+  async () => {
+    const server = createHttpServer((_, answer) => answer.end('PUBLIC')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    // Nobody is there who would answer otherwise.
+    const said = await scene.sh(`curl -sS http://${asked}:${(server.address() as AddressInfo).port}/`);
+    server.close();
+    return said === 'PUBLIC';
+  },
+);
+
+open(
+  'Inside TLS nothing is looked at, unless a key is put in: others behind an allowed host’s front end may be reached.',
   async () => {
     const identity = await identityFor('hidden.example', await authorityOf(newFolder()));
     const server = createHttpsServer(identity, ({ socket }, answer) => {
