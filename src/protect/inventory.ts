@@ -6,7 +6,13 @@ import { gitFoldersIn, workTreesIn } from './git-layout';
 import { entriesIn, isProtectable, kindOf, linksIn, lookAt, type ProtectedPath } from '../paths/look-inside';
 import { identityNow } from '../paths/pinned-folder';
 import { inGitFolder } from './protected-git';
-import { parentsOf, protectedInGitFolder, protectedPathsIn, protectedPatterns } from './protected-paths';
+import {
+  parentsOf,
+  protectedInGitFolder,
+  protectedPathsIn,
+  protectedPatterns,
+  toldPatterns,
+} from './protected-paths';
 import { readRegularFile } from '../paths/read-regular-file';
 import { unlessFails } from '../system/state-folder';
 
@@ -16,8 +22,11 @@ export interface Place {
   readonly path: string;
   /** The protected path that the file is, or lies in. */
   readonly unit: string;
-  /** `crowd`: a folder or a pattern with so many files that they were not looked at. */
-  readonly kind: 'file' | 'link' | 'other' | 'crowd';
+  /**
+   * `crowd`: a folder or a pattern with so many files that they were not looked at. `open`: a folder in which other users
+   * of the machine can write, with a slash behind its path.
+   */
+  readonly kind: 'file' | 'link' | 'other' | 'crowd' | 'open';
   /** Undefined for a crowd. */
   readonly stats: Stats | undefined;
 }
@@ -32,6 +41,8 @@ export interface Content {
 
 /** State of a crowd. Later changes in it would not be seen, so nobody can accept it. */
 export const crowd = 'crowd';
+/** How the state of a folder begins in which others can write; its mode follows. */
+export const openState = 'open folder ';
 /** A folder with more files is a crowd: an agent can make any number, and to look at them takes time. */
 const maxPlaces = 1_000;
 /** The state of a longer file, in bytes, is its size and the time of its last change, which no program can set. */
@@ -63,17 +74,41 @@ const gitNames = [...inGitFolder, ...waiting];
 
 /**
  * The paths that are looked at in a folder (real path): the protected ones, and some that cannot be because agents have
- * to write there, such as links in a git folder, through which git on the user's machine reads and writes.
+ * to write there, such as links in a git folder, through which git on the user's machine reads and writes; and the folders
+ * of all these in which others can write.
  */
 export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
   const trees = isGit ? [] : workTreesIn(folder);
   const units = isGit
     ? protectedInGitFolder(folder, patterns, gitNames)
-    : protectedPathsIn(folder, [...protectedPatterns, ...patterns], gitNames, trees);
+    : protectedPathsIn(folder, [...protectedPatterns, ...toldPatterns, ...patterns], gitNames, trees);
   const gitFolders = isGit ? [''] : gitFoldersIn(folder, trees);
   const known = new Set(units.map(({ path }) => path));
   const links = gitFolders.flatMap((each) => linksInGit(folder, each)).filter(({ path }) => !known.has(path));
-  return [...units, ...links];
+  return [...units, ...links, ...openFolders(folder, gitFolders, units)];
+}
+
+/** Folders of a git folder in which somebody who can write can place what git runs; the first is itself. */
+const placing = ['', 'hooks', 'info', 'modules', 'worktrees'];
+/** Permissions of the group and of others. */
+const othersCanWrite = 0o022;
+
+function openFolders(
+  folder: string,
+  gitFolders: readonly string[],
+  units: readonly ProtectedPath[],
+): ProtectedPath[] {
+  const inGit = gitFolders.flatMap((each) => placing.map((name) => posix.join(each, name)));
+  const around = units.flatMap(({ path, kind }) => [
+    ...parentsOf(path),
+    ...(kind === 'folder' ? [path] : []),
+  ]);
+  return [...new Set(['.', ...inGit, ...around])]
+    .filter((path) => {
+      const there = lookAt(folder, path);
+      return there?.isDirectory() === true && (there.mode & othersCanWrite) !== 0;
+    })
+    .map((path) => ({ path, kind: 'open' }));
 }
 
 function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
@@ -95,6 +130,7 @@ export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
 /** The places that a protected path is or holds. Links are not followed; what is gone meanwhile is left out. */
 export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): Place[] {
   if (kind === 'crowd') return [crowdAt(unit)];
+  if (kind === 'open') return [{ path: `${unit}/`, unit, kind, stats: lookAt(folder, unit) }];
   if (kind !== 'folder') return placeAt(folder, unit, unit);
   const places: Place[] = [];
   const folders = [unit];
@@ -114,6 +150,7 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
 /** The present content of a place. Does not open what is no regular file, and reads nothing outside of the folder. */
 export function contentOf(folder: string, { path, kind, stats }: Place): Content {
   if (kind === 'crowd' || kind === 'other') return { state: kind };
+  if (kind === 'open') return { state: `${openState}${((stats?.mode ?? 0) & 0o7777).toString(8)}` };
   const full = posix.join(folder, path);
   if (kind === 'link') return { state: `link ${unlessFails(() => readlinkSync(full)) ?? ''}` };
   const { mode, size, ctimeMs } = stats!;

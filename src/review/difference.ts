@@ -1,7 +1,7 @@
 /** A change as text for people: the lines that differ, or what is there instead of a file. */
 import { printable, printableLine } from '../system/quoted';
 import type { Change } from './changes';
-import { crowd, linkIn } from '../protect/inventory';
+import { crowd, linkIn, openState } from '../protect/inventory';
 
 /** More lines of one file are only counted. */
 const maxLines = 400;
@@ -26,6 +26,8 @@ function described(state: string | undefined, bytes: Buffer | undefined): string
   const target = linkIn(state);
   if (target !== undefined) return [`(symbolic link to ${printableLine(target)})`];
   if (state === crowd) return ['(too many files to look at)'];
+  if (state.startsWith(openState))
+    return [`(folder, mode ${state.slice(openState.length)}: other users of this machine can write in it)`];
   if (state === 'other') return ['(neither a file nor a folder)'];
   const mode = /^file ([0-7]+)/.exec(state)?.[1] ?? '';
   return [`(file, mode ${mode})`, ...textOf(bytes)];

@@ -5,7 +5,7 @@ import { CaiError, messageOf } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
-import { crowd, fileIn, linkIn } from '../protect/inventory';
+import { crowd, fileIn, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../system/open-file';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
@@ -31,6 +31,8 @@ export function putBack(
   try {
     if (now?.state === crowd)
       throw new CaiError('OUTSIDE', 'too many files to look at: remove by hand those that you do not know');
+    if (now?.state.startsWith(openState))
+      throw new CaiError('OUTSIDE', `others can write in it: run "chmod go-w ${posix.join(folder, path)}"`);
     const restore = before === undefined ? undefined : restorerOf(state, change);
     const take = (place: string): string | undefined => takeAway(place, posix.join(aside, name));
     const kept = now === undefined ? undefined : inFolderOf(folder, path, take);

@@ -85,7 +85,8 @@ function foldersOf({ child, roots }: AgentSession): string[] {
 function named(paths: readonly string[]): string {
   const names = paths.slice(0, maxNamed).map((path) => {
     const text = printableLine(path).replaceAll('`', '\ufffd');
-    return `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
+    const name = `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
+    return text.endsWith('/') ? `${name} (other users of this machine can write there)` : name;
   });
   const rest = paths.length - names.length;
   return rest === 0 ? names.join(', ') : `${names.join(', ')} and ${rest} more`;

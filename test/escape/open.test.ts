@@ -74,7 +74,7 @@ async function gitStatus(folder: string): Promise<void> {
 const gatewayScript = "import re; print('.'.join(str(b) for b in reversed(bytes.fromhex([l.split()[2] for l in open('/proc/net/route') if l.split()[1] == '00000000'][0]))))"; // prettier-ignore
 
 open(
-  'With network.egress = "open", a container can reach the internet, and services of your machine and of other containers that listen on all addresses.',
+  'With network.egress = "open", a container reaches the internet, and services of your machine and other containers that listen on all addresses.',
   async () => {
     const openCai = new Cai('egress = "open"\n');
     const [place, other] = [await new Place(openCai).opened(), await new Place(openCai).opened()];
@@ -159,7 +159,7 @@ open(
   },
 );
 
-open('While it runs, an agent can use keys and sign-ins that are kept outside.', async () => {
+open('While it runs, an agent can use keys and sign-ins kept outside.', async () => {
   const world = await authorityOf(newFolder());
   const server = createHttpsServer(await identityFor(host, world), ({ headers }, answer) =>
     answer.end(headers.authorization === `Bearer ${token}` ? 'done' : 'refused'),
@@ -190,7 +190,7 @@ open('Claims of a sign-in, such as an e-mail address, are visible inside.', asyn
   return said.includes(access.split('.')[1]!);
 });
 
-open('Every process in the container can read the variables that you import.', async () => {
+open('Every process in the container can read variables that you import.', async () => {
   const reader = neighbour.start(['sh', '-c', 'echo begun; exec sleep 100']);
   await reader.says('begun');
   const { stdout } = await neighbour.run(['sh', '-c', 'cat /proc/*/environ 2>/dev/null | tr "\\0" "\\n"']);
@@ -272,16 +272,13 @@ open(
   },
 );
 
-open(
-  'A file of the workspace that has a second name (hard link) outside is changed there, too.',
-  async () => {
-    const outside = join(cai.home, 'private/linked');
-    ownFile(outside, 'as it was');
-    linkSync(outside, join(scene.workspace, 'linked'));
-    await scene.sh('echo evil > linked');
-    return readFileSync(outside, 'utf8') === 'evil\n';
-  },
-);
+open('A file of the workspace with a second name (hard link) outside is changed there, too.', async () => {
+  const outside = join(cai.home, 'private/linked');
+  ownFile(outside, 'as it was');
+  linkSync(outside, join(scene.workspace, 'linked'));
+  await scene.sh('echo evil > linked');
+  return readFileSync(outside, 'utf8') === 'evil\n';
+});
 
 open('Without container.disk, an agent can fill the disk.', async () => {
   const blocks = Number(await scene.sh('head -c 256M /dev/zero > flood && rm flood && stat -f -c %b .'));

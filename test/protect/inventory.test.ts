@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { contentOf, digestOf, fileIn, linkIn, placesIn } from '../../src/protect/inventory';
+import { contentOf, digestOf, fileIn, linkIn, openState, placesIn } from '../../src/protect/inventory';
 import { newFolder } from '../support/temp-folder';
 
 let folder: string;
@@ -32,6 +32,25 @@ test('finds each file in a protected folder, and no example of a hook', () => {
     '.vscode/deep/er/launch.json',
     '.vscode/kept.sample',
     '.vscode/tasks.json',
+  ]);
+});
+
+test('tells folders in which others can write, if they hold what is looked at', () => {
+  write('.git/HEAD');
+  write('.git/hooks/pre-commit');
+  write('.git/objects/x');
+  write('.claude/hooks/x.sh');
+  write('src/main.ts');
+  const modes = { '.': 0o777, '.git': 0o775, '.git/hooks': 0o757, '.git/objects': 0o777, '.claude': 0o755, '.claude/hooks': 0o1777, src: 0o777 }; // prettier-ignore
+  for (const [path, mode] of Object.entries(modes)) chmodSync(join(folder, path), mode);
+
+  const open = Object.entries(states()).filter(([, state]) => state.startsWith(openState));
+
+  expect(open).toEqual([
+    ['./', 'open folder 777'],
+    ['.claude/hooks/', 'open folder 1777'],
+    ['.git/', 'open folder 775'],
+    ['.git/hooks/', 'open folder 757'],
   ]);
 });
 

@@ -60,3 +60,11 @@ test.each([
   const change = { name: '.envrc', before: undefined, now: { state } };
   expect(differenceOf(change as unknown as Change, undefined)).toContain(`+${text}\n`);
 });
+
+test('tells of a folder that others can write in it', () => {
+  const change = { name: '.git/', before: undefined, now: { state: 'open folder 777' } };
+
+  expect(differenceOf(change as unknown as Change, undefined)).toBe(
+    '--- nothing\n+++ .git/\n+(folder, mode 777: other users of this machine can write in it)\n',
+  );
+});

@@ -135,3 +135,12 @@ test('what cannot be kept or brought back is left', () => {
   expect(read('.envrc')).toBe('evil');
   expect(existsSync(join(root, 'mise.toml'))).toBe(true);
 });
+
+test('a folder that others can write in is left, and it is told how to close it', () => {
+  recordBaseline(state, root);
+  chmodSync(root, 0o777);
+
+  expect(putAllBack()).toEqual({
+    './': { aside: undefined, failure: `others can write in it: run "chmod go-w ${root}/"` },
+  });
+});
