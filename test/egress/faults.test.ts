@@ -139,8 +139,8 @@ const keyed = new KeyedHost(place, {
 /** The proxy of a container, on a port; every place is that server. */
 async function proxyTo(port: number, isKeyed: boolean): Promise<number> {
   portOfServer = port;
-  const admit = () => Promise.resolve();
-  const proxy = new EgressProxy({ admit }, dialler, () => (isKeyed ? keyed : undefined));
+  const policy = { admit: () => Promise.resolve(), stillAdmits: () => () => true };
+  const proxy = new EgressProxy(policy, dialler, () => (isKeyed ? keyed : undefined));
   return await listening((socket) => proxy.take(socket));
 }
 
