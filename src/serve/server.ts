@@ -14,6 +14,7 @@ import type { Response } from './http/event-stream';
 import type { Door } from './door/door';
 import type { Request } from './door/request-rules';
 import { isRefusal, type Refusal, type Visitor } from './door/visitor';
+import type { WaitingSockets } from './door/waiting-sockets';
 import { endWith } from './last-words';
 import { firstLine, PlainSocket } from './plain-socket';
 import type { Routes } from './routes';
@@ -21,8 +22,10 @@ import type { Routes } from './routes';
 /** How long a client may take for its headers, for a whole request, and for the first line of a plain socket; in ms. */
 const headersMs = 10_000;
 const requestMs = 120_000;
-/** Sockets beside those of connections, as somebody may open one and say nothing. */
-const spareSockets = 256;
+/** How often Node looks for clients that take longer, in milliseconds. */
+const checkMs = 2_000;
+/** Sockets beside those of connections: by which nobody was let in, and for single requests of those who were. */
+export const spareSockets = 256;
 /** How long a session of HTTP/2 may have no stream, in milliseconds. */
 const quietMs = 30_000;
 /** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
@@ -45,7 +48,9 @@ export interface ServerOptions {
   readonly maxLineBytes: number;
   /** Whose sockets these are. */
   readonly uid: number;
-  /** At most so many sockets. */
+  /** Those of TCP by which nobody was let in, at most `spareSockets`. */
+  readonly waiting: WaitingSockets;
+  /** At most so many connections: their sockets, and twice `spareSockets` besides. */
   readonly maxConnections: number;
   /** Has what goes wrong while it listens. */
   readonly log: Log;
@@ -96,9 +101,10 @@ export class Server {
     options: net.ListenOptions,
     name: string,
   ): Promise<net.AddressInfo | string> {
-    server.maxConnections = this.options.maxConnections + spareSockets;
+    server.maxConnections = this.options.maxConnections + 2 * spareSockets;
     const keep = (socket: net.Socket): void => {
       this.#sockets.add(socket);
+      if ('port' in options) this.options.waiting.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     };
     server.on('connection', keep);
@@ -126,7 +132,11 @@ export class Server {
           allowHTTP1: true,
           settings: { maxConcurrentStreams: maxStreams },
         })
-      : http.createServer({ headersTimeout: headersMs, requestTimeout: requestMs });
+      : http.createServer({
+          headersTimeout: headersMs,
+          requestTimeout: requestMs,
+          connectionsCheckingInterval: checkMs,
+        });
     server.on('session', endOnceQuiet);
     server.on(
       'request',
@@ -178,8 +188,12 @@ export class Server {
   }
 
   #carryFor(socket: net.Socket, visitor: Visitor | Refusal): void {
-    if (isRefusal(visitor)) endWith(socket, `${visitor.text}\n`);
-    else this.#carry(socket, visitor);
+    if (isRefusal(visitor)) {
+      endWith(socket, `${visitor.text}\n`);
+      return;
+    }
+    this.options.waiting.letIn(socket);
+    this.#carry(socket, visitor);
   }
 
   #carry(socket: net.Socket, visitor: Visitor): void {

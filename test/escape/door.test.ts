@@ -80,6 +80,31 @@ attempt('a stranger who guesses tokens comes in, or keeps the owner out', async 
   return reachedIf(statuses.some(isIn), statuses.join());
 });
 
+attempt('a stranger who holds open as many sockets as they like keeps the owner out', async () => {
+  const places = [world.http, world.served.addresses[2]!].map(
+    (each) => new URL(each.replace(/^tcp:/, 'http:')),
+  );
+  const held = await Promise.all(
+    Array.from({ length: 800 }, async (_, at) => {
+      const socket = net.connect({ host: '127.0.0.1', port: Number(places[at % 2]!.port) });
+      // Those that are closed at once are not missed.
+      socket.on('error', () => undefined);
+      await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+      socket.write(`GET / HTTP/1.1\r\nHost: ${world.host}\r\n`);
+      return socket;
+    }),
+  );
+  const statuses: number[] = [];
+  for (let i = 0; i < 10; i++) statuses.push(await asked('/acp', { headers: world.owner }).catch(() => 0));
+  const plain = net.connect({ host: '127.0.0.1', port: Number(places[1]!.port) });
+  plain.on('error', () => undefined).write(`Authorization: ${world.owner.authorization!}\n${initialize}\n`);
+  const [said] = (await Promise.race([once(plain, 'data'), once(plain, 'close')])) as unknown[];
+  plain.destroy();
+  for (const socket of held) socket.destroy();
+  const isServed = statuses.every((status) => status === 406) && String(said).includes('"result"');
+  return reachedIf(!isServed, `${statuses.join()} ${String(said)}`);
+});
+
 attempt('a token counts that is somewhere else than in its header', async () => {
   const token = bare(world.ann);
   const header = (headers: Headers) => asked('/acp', { headers });

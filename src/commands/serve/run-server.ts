@@ -12,12 +12,13 @@ import { CaiError } from '../../errors';
 import { ChatBridge } from '../../serve/chat/chat-bridge';
 import { Connections } from '../../serve/connections';
 import { Door } from '../../serve/door/door';
+import { WaitingSockets } from '../../serve/door/waiting-sockets';
 import { tlsOptionsOf } from '../../serve/door/tls';
 import { Metrics } from '../../serve/metrics';
 import { pageAddress } from '../../serve/page/page-address';
 import type { Remembered } from '../../serve/page/page';
 import { Routes } from '../../serve/routes';
-import { Server } from '../../serve/server';
+import { Server, spareSockets } from '../../serve/server';
 import type { Host } from '../../system/host';
 import { openLog, type Log } from '../../system/log';
 import { LogFile } from '../../system/log-file';
@@ -85,7 +86,14 @@ async function serve(options: Options, host: Host): Promise<number> {
   const about = { pid: process.pid, agent: 'serve', version };
   const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
   const onProblem = (what: string): void => log.error({ what }, 'some cannot come in');
-  const door = new Door({ host, serve: config.serve, isBehindProxy, onProblem });
+  const waiting = new WaitingSockets(spareSockets);
+  const door = new Door({
+    host,
+    serve: config.serve,
+    isBehindProxy,
+    onProblem,
+    onAdmitted: ({ socket }) => waiting.letIn(socket),
+  });
   const metrics = new Metrics(() => connections.all);
   const agents = agentsOf(options, config, host);
   const connections: Connections = new Connections({
@@ -110,6 +118,7 @@ async function serve(options: Options, host: Host): Promise<number> {
     routes,
     door,
     connections,
+    waiting,
     tls,
     uid: host.user.uid,
     maxLineBytes,

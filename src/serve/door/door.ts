@@ -22,6 +22,8 @@ export interface DoorOptions {
   readonly isBehindProxy: boolean;
   /** Told what is wrong with the files of tokens and the configuration; nobody comes in by what cannot be read. */
   readonly onProblem?: (what: string) => void;
+  /** Told of each request that somebody comes in by. */
+  readonly onAdmitted?: (request: Request) => void;
   /** Milliseconds that never go back; for tests. */
   readonly now?: () => number;
 }
@@ -42,6 +44,7 @@ export class Door {
   readonly #names: Names;
   readonly #isBehindProxy: boolean;
   readonly #onProblem: (what: string) => void;
+  readonly #onAdmitted: (request: Request) => void;
   /** By what each was let in. */
   readonly #admitted = new WeakMap<Visitor, TokenHolder | typeof withoutToken>();
 
@@ -54,6 +57,7 @@ export class Door {
     this.#names = { listens: this.#listens, hosts, origins, isBehindProxy, identityHeader };
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
+    this.#onAdmitted = options.onAdmitted ?? (() => undefined);
     this.#tickets = new Tickets(now);
     this.#failures = new Failures(now);
     this.#tokens = new Tokens(host);
@@ -73,6 +77,12 @@ export class Door {
    * else the certificate of the client, else the Unix socket (`isLocal`: only the user can open it), else the cookie.
    */
   admit(request: Request, isLocal: boolean): Visitor | Refusal {
+    const visitor = this.#visitorOf(request, isLocal);
+    if (!isRefusal(visitor)) this.#onAdmitted(request);
+    return visitor;
+  }
+
+  #visitorOf(request: Request, isLocal: boolean): Visitor | Refusal {
     const facts = factsOf(request, this.#names, isLocal);
     if (isRefusal(facts)) return facts;
     const { authorization } = request.headers;
