@@ -147,7 +147,7 @@ export class SessionPlaces {
     if (this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
     const { isOff, paths } = this.children.given(workspace).protect;
     if (isOff) return [];
-    const patterns = await patternsFor({ workTree: folder, within: folder, host: this.host }, paths);
+    const { patterns } = await patternsFor({ workTree: folder, within: folder, host: this.host }, paths);
     return allProtectedIn(folder, patterns).map(({ path }) => {
       const real = posix.join(folder, path);
       return { spelled: real, real, identity: '', isReadOnly: true };

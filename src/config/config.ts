@@ -90,7 +90,7 @@ const tables = {
   },
   protect: {
     off: key('isOff', flag, rules.only(false), false),
-    paths: key('paths', pathsBelow, rules.more, []),
+    paths: key('paths', pathsBelow, rules.fewMore, []),
   },
   'credentials.[]': {
     for: required(key('for', keyed, 'never')),

@@ -13,6 +13,8 @@ export interface Narrowing<T> {
   admits(wanted: T, held: T | undefined, user: Readonly<Record<string, unknown>>): boolean;
   /** For a list: the elements are added to the user's instead of taking their place. */
   readonly isAddition?: true;
+  /** What a value that is not admitted does; default: it would allow the agent more. */
+  readonly why?: string;
 }
 
 /** No value is narrower than another. */
@@ -58,6 +60,13 @@ export const anyKnownAgent: Narrowing<string> = {
 
 /** A list whose elements each take something away from the agent. */
 export const more: Narrowing<readonly string[]> = { admits: () => true, isAddition: true };
+
+/** The same for patterns: as somebody waits until they are looked for, a stranger's can only be few. */
+export const fewMore: Narrowing<readonly string[]> = {
+  admits: (wanted) => wanted.length <= 64,
+  isAddition: true,
+  why: 'it has more than 64 elements, which take time to look for',
+};
 
 /** A list whose elements each give the agent something: only what the user's list already has narrows. */
 export const addition: Narrowing<readonly string[]> = {

@@ -20,6 +20,38 @@ export const mostInOnePlace = 64;
 /** And in a folder with more than this not even the names are looked at, because somebody waits. */
 export const mostNames = 20_000;
 
+/** In all of one look (`inOneLook`), so many names are read, and so many compared with patterns. */
+const mostRead = 200_000;
+const mostCompared = 2_000_000;
+
+/** What a look has done so far. */
+interface Look {
+  read: number;
+  compared: number;
+  /** The names in each folder that was read for them; undefined for too many. */
+  readonly names: Map<string, string[] | undefined>;
+}
+
+let current: Look | undefined;
+
+/**
+ * What `look` finds, which must not wait for anything. It reads the names of each folder once, and where it has read or
+ * compared too many, all further folders have too many names: whoever chooses the names, or the patterns, must not choose
+ * how long somebody waits. A number tells that, not a time, so that a slow machine finds the same.
+ */
+export function inOneLook<T>(look: () => T): T {
+  if (current !== undefined) return look();
+  current = { read: 0, compared: 0, names: new Map() };
+  try {
+    return look();
+  } finally {
+    current = undefined;
+  }
+}
+
+/** Where each leads is looked up, which takes longer than to read a name. */
+const mostLinks = 1_000;
+
 /** The links in and below a folder, but for `without`; `isWhole` is false if there is too much to look at. */
 export function linksIn(
   root: string,
@@ -32,14 +64,14 @@ export function linksIn(
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     const entries = entriesIn(root, next);
     seen += entries?.length ?? mostNames;
-    if (seen > mostNames) return { links, isWhole: false };
+    if (seen > mostNames || links.length > mostLinks) return { links: [], isWhole: false };
     for (const entry of entries ?? []) {
       const path = posix.join(next, entry.name);
       if (entry.isSymbolicLink()) links.push(path);
       else if (entry.isDirectory() && !without.includes(entry.name)) folders.push(path);
     }
   }
-  return { links, isWhole: true };
+  return links.length > mostLinks ? { links: [], isWhole: false } : { links, isWhole: true };
 }
 
 /** What is in `folder` (below `root`) and fits a pattern's names; the last folder on the way where that is too much. */
@@ -48,7 +80,7 @@ export function matches(
   folder: string,
   [name = '', ...rest]: readonly string[],
 ): ProtectedPath[] {
-  const names = name.includes('*') ? namesIn(root, folder)?.filter(formOf(name)) : [name];
+  const names = name.includes('*') ? fitting(root, folder, name) : [name];
   if (names === undefined || names.length > mostInOnePlace)
     return [folder === '' ? { path: name, kind: 'crowd' } : { path: folder, kind: 'folder' }];
   return names.flatMap((each): ProtectedPath[] => {
@@ -60,6 +92,13 @@ export function matches(
     if (there.isDirectory()) return matches(root, path, rest);
     return there.isSymbolicLink() ? [{ path, kind: 'link' }] : [];
   });
+}
+
+/** The names in a folder that fit; undefined if they are too many to compare. */
+function fitting(root: string, folder: string, name: string): string[] | undefined {
+  const names = namesIn(root, folder);
+  if (current !== undefined) current.compared += names?.length ?? 0;
+  return current !== undefined && current.compared > mostCompared ? undefined : names?.filter(formOf(name));
 }
 
 /** In linear time: a repository may choose the pattern, and an agent the names. */
@@ -89,16 +128,22 @@ export function foldersIn(root: string, folder: string): string[] | undefined {
 
 /** The names in a folder; undefined if they are too many. */
 export function namesIn(root: string, folder: string): string[] | undefined {
-  return entriesIn(root, folder)?.map(({ name }) => name);
+  const place = posix.join(root, folder);
+  if (current?.names.has(place) === true) return current.names.get(place);
+  const names = entriesIn(root, folder)?.map(({ name }) => name);
+  current?.names.set(place, names);
+  return names;
 }
 
-/** What is in a folder; undefined for more than `most`. A folder that cannot be read, or is gone, has nothing. */
+/** What is in a folder; undefined for more than `most`, and where the look has read too much already. A folder that cannot be read, or is gone, has nothing. */
 export function entriesIn(root: string, folder: string, most = mostNames): Dirent[] | undefined {
   const found: Dirent[] = [];
+  if (current !== undefined && current.read > mostRead) return undefined;
   try {
     const entries = opendirSync(posix.join(root, folder));
     try {
       for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+        if (current !== undefined) current.read += 1;
         if (found.length === most) return undefined;
         found.push(entry);
       }

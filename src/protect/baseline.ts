@@ -11,7 +11,7 @@ import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/replace-file';
 import { unlessFails } from '../system/state-folder';
 import {
-  contentOf,
+  contentsOf,
   digestOf,
   identityOf,
   canBeKept,
@@ -76,10 +76,11 @@ export function recordBaseline(state: string, folder: string, role: FolderRole =
 }
 
 function recordRole(state: string, known: Baseline, role: FolderRole): void {
-  const { patterns = known.patterns ?? [] } = role;
+  const { patterns = known.patterns ?? [], unasked = known.unasked ?? [] } = role;
   const kept = new Map([...known.kept].filter(([unit]) => isReadOnly(known.folder, unit, role)));
-  const isSame = JSON.stringify(patterns) === JSON.stringify(known.patterns ?? []);
-  if (!isSame || kept.size < known.kept.size) writeBaseline(state, { ...known, patterns, kept }, []);
+  const isSame =
+    JSON.stringify([patterns, unasked]) === JSON.stringify([known.patterns ?? [], known.unasked ?? []]);
+  if (!isSame || kept.size < known.kept.size) writeBaseline(state, { ...known, patterns, unasked, kept }, []);
 }
 
 function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole): boolean {
@@ -91,23 +92,24 @@ function isReadOnly(folder: string, unit: string, { readOnly = [] }: FolderRole)
 export function takeBaseline(
   state: string,
   folder: string,
-  { root = folder, isGit = false, patterns = [] }: FolderRole,
+  { root = folder, isGit = false, patterns = [], unasked = [] }: FolderRole,
 ): [Baseline, readonly Content[]] {
   // Times of files have fractions of a millisecond.
   const at = Date.now() + 1;
   // What agents do in a git folder is reviewed with the repository that uses it.
   const outer = isGit ? [] : outerBaselines(state, folder).map((each) => each.at);
   const since = Math.min(at, ...outer);
-  const units = unitsIn(folder, { isGit, patterns });
+  const units = unitsIn(folder, { isGit, patterns, unasked });
   const places = placesIn(folder, units).filter(
     ({ stats }) => outer.length === 0 || (stats?.ctimeMs ?? at) <= since,
   );
-  const contents = places.map((place) => contentOf(folder, place));
+  const contents = contentsOf(folder, places);
   const states = new Map(places.map(({ path }, index) => [path, contents[index]!.state]));
   const kept = new Map<string, string>();
   const was = folderNow(folder);
   const paths = new Set(units.map(({ path }) => path));
-  return [{ folder, was, root, at: since, units: paths, states, kept, isGit, patterns }, contents];
+  const scope = { isGit, patterns, unasked };
+  return [{ folder, was, root, at: since, units: paths, states, kept, ...scope }, contents];
 }
 
 /** The baselines of the folders that a folder lies in, the nearest first. */
@@ -236,11 +238,12 @@ function placeOf(state: string): string {
 }
 
 function read(file: string): Baseline | undefined {
-  const { folder, was = '', root, at, units, states, kept, isGit, patterns = [] } = fieldsOf(readJson(file));
+  const { folder, was = '', root, at, units, states, kept, isGit, ...lists } = fieldsOf(readJson(file));
+  const { patterns = [], unasked = [] } = lists;
   if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
-  if (!Array.isArray(units) || !Array.isArray(patterns) || typeof states !== 'object') return undefined;
+  if (![units, patterns, unasked].every(Array.isArray) || typeof states !== 'object') return undefined;
   const maps = { states: new Map(texts(states)), kept: new Map(texts(kept)) };
-  const scope = { isGit: isGit === true, patterns: patterns as string[] };
+  const scope = { isGit: isGit === true, patterns: patterns as string[], unasked: unasked as string[] };
   return { folder, was: String(was), root, at, units: new Set(units as string[]), ...maps, ...scope };
 }
 

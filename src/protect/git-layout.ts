@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { gitFolderIn, readGitFile } from '../workspace/git';
-import { lookAt } from '../paths/look-inside';
+import { lookAt, namesIn } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
 import { bytesAt, withFile } from '../system/open-file';
 import { unlessFails } from '../system/state-folder';
@@ -31,7 +31,15 @@ export function gitFoldersOf(workTree: string): string[] {
 }
 
 /** A folder that git can take for a work tree, by its absolute path, and its `gitFoldersOf`. */
-type WorkTree = Readonly<{ path: string; gitFolders: readonly string[] }>;
+type WorkTree = Readonly<{
+  path: string;
+  gitFolders: readonly string[];
+  /** Repositories that it may name are not known: its index, or too many others, would be too much to look at. */
+  isUnread: boolean;
+}>;
+
+/** Of all indexes in one folder so much is read, in bytes: an agent can make each as long as it likes. */
+const mostIndexBytes = 48 * 1024 * 1024;
 
 /**
  * The work trees in a folder that `git status` looks into, the folder itself first: submodules that an index names,
@@ -40,15 +48,19 @@ type WorkTree = Readonly<{ path: string; gitFolders: readonly string[] }>;
 export function workTreesIn(root: string): WorkTree[] {
   const paths = new Set([root]);
   const found: WorkTree[] = [];
+  let room = mostIndexBytes;
   for (const path of paths) {
     const gitFolders = gitFoldersOf(path);
-    found.push({ path, gitFolders });
-    if (found.length === mostTrees) break;
     const [own, common = own] = gitFolders;
     // Where there are too many to look at all, none is looked for in the rest.
-    if (own === undefined || common === undefined || paths.size > mostTrees) continue;
-    for (const link of gitlinksOf(own)) paths.add(posix.join(path, link));
-    for (const linked of linkedTrees(common)) if (isInside(linked, root)) paths.add(linked);
+    const isLooked = own !== undefined && common !== undefined && paths.size <= mostTrees;
+    const links = isLooked ? linksIn(own, room) : nothing;
+    const linked = isLooked ? linkedTrees(common) : nothing;
+    room -= links.bytes;
+    for (const link of links.paths) paths.add(posix.join(path, link));
+    for (const tree of linked.paths) if (isInside(tree, root)) paths.add(tree);
+    found.push({ path, gitFolders, isUnread: !links.isWhole || !linked.isWhole || paths.size > mostTrees });
+    if (found.length === mostTrees) break;
   }
   return found;
 }
@@ -71,13 +83,26 @@ function bareAt(folder: string): string | undefined {
   return names.every((name) => lookAt(folder, name) !== undefined) ? folder : undefined;
 }
 
-function linkedTrees(common: string): string[] {
+/** What a git folder names. */
+interface Named {
+  readonly paths: readonly string[];
+  /** Whether that is all. */
+  readonly isWhole: boolean;
+  /** How much was read for it. */
+  readonly bytes: number;
+}
+
+const nothing: Named = { paths: [], isWhole: true, bytes: 0 };
+
+function linkedTrees(common: string): Named {
   const worktrees = posix.join(common, 'worktrees');
   const treeOf = (name: string): string[] => {
     const back = readGitFile(posix.join(worktrees, name, 'gitdir')).replace(/\n$/, '');
     return back === '' ? [] : [posix.dirname(posix.resolve(worktrees, name, back))];
   };
-  return unlessFails(() => fs.readdirSync(worktrees).flatMap(treeOf)) ?? [];
+  const names = namesIn(worktrees, '');
+  const paths = names?.slice(0, mostTrees).flatMap((name) => unlessFails(() => treeOf(name)) ?? []) ?? [];
+  return { paths, isWhole: names !== undefined && names.length <= mostTrees, bytes: 0 };
 }
 
 /** Only the start of an index is read, enough for some 150 000 files: an agent can make it as long as it likes. */
@@ -90,15 +115,29 @@ const maxPathBytes = 4_096;
 
 /** The submodules in the index of a git folder, whether `.gitmodules` names them or not; relative, sorted. */
 export function gitlinksOf(gitFolder: string): string[] {
+  return [...linksIn(gitFolder, mostIndexBytes).paths];
+}
+
+/** The same from the indexes that begin in the next `room` bytes. */
+function linksIn(gitFolder: string, room: number): Named {
+  let bytes = 0;
   try {
     const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
     const hashBytes = /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
     // A split index has most of its entries in another file.
-    const names = fs.readdirSync(gitFolder).filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name));
-    const links = names.flatMap((name) => linksOf(startOf(posix.join(gitFolder, name)), hashBytes));
-    return [...new Set(links)].sort();
+    const all = namesIn(gitFolder, '');
+    const names = all?.filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name)) ?? [];
+    bytes = config.length;
+    const links = names.map((name) => {
+      if (bytes > room) return undefined;
+      const index = startOf(posix.join(gitFolder, name));
+      bytes += index.length;
+      return linksOf(index, hashBytes);
+    });
+    const isWhole = all !== undefined && !links.includes(undefined);
+    return { paths: [...new Set(links.flatMap((each) => each ?? []))].sort(), isWhole, bytes };
   } catch {
-    return [];
+    return { ...nothing, bytes };
   }
 }
 

@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto';
 import { readlinkSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
 import { gitFoldersIn, workTreesIn } from './git-layout';
-import { entriesIn, isProtectable, kindOf, linksIn, lookAt, type ProtectedPath } from '../paths/look-inside';
+import {
+  entriesIn,
+  inOneLook,
+  isProtectable,
+  kindOf,
+  linksIn,
+  lookAt,
+  type ProtectedPath,
+} from '../paths/look-inside';
 import { identityNow } from '../paths/pinned-folder';
 import { inGitFolder } from './protected-git';
 import {
@@ -57,6 +65,8 @@ export interface Scope {
   readonly isGit?: boolean;
   /** Patterns besides the list, which our configuration and git's name (`patternsFor`). */
   readonly patterns?: readonly string[] | undefined;
+  /** Configuration files of git in the folder that may name more, which could not be found out (`patternsFor`). */
+  readonly unasked?: readonly string[] | undefined;
 }
 
 /**
@@ -77,15 +87,26 @@ const gitNames = [...inGitFolder, ...waiting];
  * to write there, such as links in a git folder, through which git on the user's machine reads and writes; and the folders
  * of all these in which others can write.
  */
-export function unitsIn(folder: string, { isGit = false, patterns = [] }: Scope = {}): ProtectedPath[] {
+export function unitsIn(folder: string, scope: Scope = {}): ProtectedPath[] {
+  return inOneLook(() => unitsOf(folder, scope));
+}
+
+function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }: Scope): ProtectedPath[] {
   const trees = isGit ? [] : workTreesIn(folder);
   const units = isGit
     ? protectedInGitFolder(folder, patterns, gitNames)
     : protectedPathsIn(folder, [...protectedPatterns, ...toldPatterns, ...patterns], gitNames, trees);
   const gitFolders = isGit ? [''] : gitFoldersIn(folder, trees);
   const known = new Set(units.map(({ path }) => path));
+  const unread = trees.filter(({ isUnread }) => isUnread).map(({ path }) => posix.join(path, '.git/index'));
+  const crowds = [...unread.map((path) => posix.relative(folder, path)), ...unasked];
   const links = gitFolders.flatMap((each) => linksInGit(folder, each)).filter(({ path }) => !known.has(path));
-  return [...units, ...links, ...openFolders(folder, gitFolders, units)];
+  return [
+    ...units.filter(({ path }) => !crowds.includes(path)),
+    ...crowds.map((path): ProtectedPath => ({ path, kind: 'crowd' })),
+    ...links,
+    ...openFolders(folder, gitFolders, units),
+  ];
 }
 
 /** Folders of a git folder in which somebody who can write can place what git runs; the first is itself. */
@@ -113,8 +134,8 @@ function openFolders(
 
 function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
   const { links, isWhole } = linksIn(folder, gitFolder, ['objects', 'lfs']);
-  const found = links.map((path): ProtectedPath => ({ path, kind: 'link' }));
-  return isWhole ? found : [...found, { path: posix.join(gitFolder, '*'), kind: 'crowd' }];
+  if (!isWhole) return [{ path: posix.join(gitFolder, '*'), kind: 'crowd' }];
+  return links.map((path) => ({ path, kind: 'link' }));
 }
 
 /** Whether a path that is looked at is read-only in every container where protection is on. */
@@ -124,7 +145,9 @@ export function canBeKept(unit: ProtectedPath): boolean {
 
 /** All places in a folder (real path), sorted by path. */
 export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
-  return units.flatMap((unit) => placesOf(folder, unit)).sort((a, b) => (a.path < b.path ? -1 : 1));
+  return inOneLook(() =>
+    units.flatMap((unit) => placesOf(folder, unit)).sort((a, b) => (a.path < b.path ? -1 : 1)),
+  );
 }
 
 /** The places that a protected path is or holds. Links are not followed; what is gone meanwhile is left out. */
@@ -147,15 +170,34 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
   return places;
 }
 
-/** The present content of a place. Does not open what is no regular file, and reads nothing outside of the folder. */
-export function contentOf(folder: string, { path, kind, stats }: Place): Content {
+/** Of the files of one folder at most so much is read in all, in bytes as `costOf` counts them. */
+const mostBytes = 64 * 1_024 * 1_024;
+
+/** To open a file takes about as long as to read so many bytes. */
+export function costOf(bytes: number): number {
+  return Math.max(bytes, 4_096);
+}
+
+/** The present contents of places, in their order. What comes after very many bytes counts as too long to be read. */
+export function contentsOf(folder: string, places: readonly Place[]): Content[] {
+  let room = mostBytes;
+  return places.map((place) => {
+    const content = contentOf(folder, place, room);
+    if (content.bytes !== undefined) room -= costOf(content.bytes.length);
+    return content;
+  });
+}
+
+/** The present content of a place, of at most `room` bytes. Does not open what is no regular file, and reads nothing outside of the folder. */
+export function contentOf(folder: string, { path, kind, stats }: Place, room = maxBytes): Content {
   if (kind === 'crowd' || kind === 'other') return { state: kind };
   if (kind === 'open') return { state: `${openState}${((stats?.mode ?? 0) & 0o7777).toString(8)}` };
   const full = posix.join(folder, path);
   if (kind === 'link') return { state: `link ${unlessFails(() => readlinkSync(full)) ?? ''}` };
   const { mode, size, ctimeMs } = stats!;
   const head = `file ${(mode & 0o7777).toString(8)}`;
-  if (size > maxBytes) return { state: `${head} of ${size} bytes, changed ${ctimeMs}` };
+  if (costOf(size) > Math.min(maxBytes, room))
+    return { state: `${head} of ${size} bytes, changed ${ctimeMs}` };
   // At most `size` bytes: a file that grows meanwhile is looked at next time.
   const bytes = unlessFails(() => readRegularFile(full, size, folder));
   return bytes === undefined

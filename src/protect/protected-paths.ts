@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { gitFoldersIn, workTreesIn } from './git-layout';
 import {
+  inOneLook,
   kindOf,
   linksIn,
   lookAt,
@@ -146,12 +147,12 @@ function possibleIn(root: string, patterns: readonly string[]): readonly string[
 
 /** What has to be protected in a folder (real path). Fails with `CaiError('WORKSPACE')` if too many names fit. */
 export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
-  const found = protectedPathsIn(folder, [...protectedPatterns, ...patterns]);
+  const found = inOneLook(() => protectedPathsIn(folder, [...protectedPatterns, ...patterns]));
   const crowd = found.find(({ kind }) => kind === 'crowd');
   if (crowd !== undefined)
     throw new CaiError(
       'WORKSPACE',
-      `${quoted(folder)} has more than ${mostInOnePlace} names that fit ${quoted(crowd.path)}, or more than ${mostNames} in all, too many to be protected from agents: remove those that you do not know, or move some into a folder; "off = true" in [protect] leaves all unprotected`,
+      `${quoted(folder)} has more than ${mostInOnePlace} names that fit ${quoted(crowd.path)}, or more than ${mostNames} in all, or its patterns fit very many, too many to be protected from agents: remove those that you do not know, or move some into a folder; "off = true" in [protect] leaves all unprotected`,
     );
   return found;
 }
@@ -162,10 +163,12 @@ export function protectedInGitFolder(
   patterns: readonly string[] = [],
   gitNames = inGitFolder,
 ): ProtectedPath[] {
-  return once([
-    ...inGitFolders(gitFolder, '', gitNames),
-    ...patterns.flatMap((pattern) => matches(gitFolder, '', pattern.split('/'))),
-  ]);
+  return inOneLook(() =>
+    once([
+      ...inGitFolders(gitFolder, '', gitNames),
+      ...patterns.flatMap((pattern) => matches(gitFolder, '', pattern.split('/'))),
+    ]),
+  );
 }
 
 /** The folders on the way to a path, outermost first. An agent can rename each unless something is mounted on it. */

@@ -11,7 +11,7 @@ import {
   writeTold,
   type Baseline,
 } from '../protect/baseline';
-import { contentOf, placesIn, unitsIn, type Content } from '../protect/inventory';
+import { contentsOf, placesIn, unitsIn, type Content } from '../protect/inventory';
 
 /** A file that is not as its baseline has it. */
 export interface Change {
@@ -88,9 +88,9 @@ function changesOf(root: string, folder: string, baseline: Baseline | undefined)
   // A link that has taken the place of the folder leads elsewhere, and is not followed.
   const places = realOrSame(folder) === folder ? placesIn(folder, unitsIn(folder, baseline)) : [];
   const isInKnown = (unit: string): boolean => baseline?.units.has(unit) === true;
-  const there = places.flatMap((place): Change[] => {
-    const { path, unit } = place;
-    const now = contentOf(folder, place);
+  const contents = contentsOf(folder, places);
+  const there = places.flatMap(({ path, unit }, index): Change[] => {
+    const now = contents[index]!;
     const before = baseline?.states.get(path);
     if (now.state === before) return [];
     const kind = baseline === undefined ? 'unknown' : before === undefined ? 'new' : 'changed';

@@ -5,7 +5,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { isInside } from '../paths/path-map';
 import * as baselines from '../protect/baseline';
-import { contentOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
+import { contentOf, costOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
 
 /** Local file systems (statfs(2)): ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. */
 const localTypes = new Set([
@@ -92,7 +92,7 @@ export class Watch {
       const marks = marksOf(place);
       let state = known.get(path)?.marks === marks ? known.get(path)!.state : undefined;
       if (state === undefined) {
-        room -= place.stats?.size ?? 0;
+        room -= costOf(place.stats?.size ?? 0);
         // A file that is not read, because it would be too much, counts as changed.
         state = room < 0 ? marks : contentOf(folder, place).state;
         known.set(path, { marks, state });

@@ -17,14 +17,36 @@ export interface GitOptions {
   readonly git?: string;
   /** After which it is killed; default 2000. */
   readonly gitTimeoutMs?: number;
+  /** After which it is not started, and killed, too, by the clock of `performance.now()`; default: never. */
+  readonly untilMs?: number;
 }
 
 /** A repository can name programs that git runs by itself, whatever it is asked. Source: git-config(1). */
 const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
 
+/** So many are asked at once; further ones wait. */
+const mostAtOnce = 4;
+let asked = 0;
+const waiting: (() => void)[] = [];
+
 /** What git prints. Rejects if there is no git, if it fails or takes too long. `GIT_DIR` and its like do not count. */
 export async function askGit(args: readonly string[], options: GitOptions): Promise<string> {
-  const { gitTimeoutMs: timeout = 2_000 } = options;
+  // Whoever is done hands the place over.
+  if (asked >= mostAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
+  else asked += 1;
+  try {
+    return await answerOf(args, options);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) asked -= 1;
+    else next();
+  }
+}
+
+async function answerOf(args: readonly string[], options: GitOptions): Promise<string> {
+  const { gitTimeoutMs = 2_000, untilMs = Infinity } = options;
+  const timeout = Math.floor(Math.min(gitTimeoutMs, untilMs - performance.now()));
+  if (timeout <= 0) throw new CaiError('WORKSPACE', 'git was not asked, because that takes too long in all');
   const asking = promisify(execFile)(programOf(options), [...harmless, ...args], {
     env: environmentOf(options.host),
     timeout,

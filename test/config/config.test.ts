@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf, type Key } from '../../src/config/config-reader';
-import { harmless, more, trusted } from '../../src/config/repository-rules';
+import { fewMore, harmless, more, trusted } from '../../src/config/repository-rules';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
 
@@ -435,7 +435,7 @@ describe('docs/configuration.md', () => {
   test('tells of each key what a repository may do with it', () => {
     const words = (repository: Key['repository']) => {
       if (repository === 'never') return 'no';
-      if (repository === more) return 'narrower';
+      if (repository === more || repository === fewMore) return 'narrower';
       if (repository === harmless) return 'yes';
       return repository === trusted || repository.isAddition === true ? 'if trusted' : 'narrower';
     };

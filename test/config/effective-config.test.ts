@@ -4,7 +4,7 @@ import { Host } from '../../src/system/host';
 import { configKeys, loadConfig } from '../../src/config/config';
 import { nameOf } from '../../src/config/config-reader';
 import { loadWorkspaceConfig } from '../../src/config/effective-config';
-import { harmless, more } from '../../src/config/repository-rules';
+import { fewMore, harmless, more } from '../../src/config/repository-rules';
 import { record } from '../../src/workspace/records';
 import { newFolder } from '../support/temp-folder';
 
@@ -162,6 +162,19 @@ describe('loadWorkspaceConfig', () => {
     expect(found!.widening[0]!.name).toContain(name);
   });
 
+  test('ignores more patterns than few, and says why', () => {
+    const patterns = (count: number) => JSON.stringify(Array.from({ length: count }, (_, n) => `p${n}`));
+    repository('', `protect.paths = ${patterns(65)}`);
+    const { config, notices } = load();
+    expect(config.protect.paths).toEqual([]);
+    expect(notices).toEqual([
+      `${file}:2: "protect.paths" is ignored, because it has more than 64 elements, which take time to look for: if you want it, run: cai trust "${root}"`,
+    ]);
+
+    repository('', `protect.paths = ${patterns(64)}`);
+    expect(load().config.protect.paths).toHaveLength(64);
+  });
+
   test.each(widening)('takes it from a repository that is trusted: %s', (line, held, name) => {
     user(held);
     repository('', line);
@@ -181,7 +194,7 @@ describe('loadWorkspaceConfig', () => {
 
   test('every key that a repository can set has a case', () => {
     const settable = configKeys.filter(
-      ({ repository: rule }) => rule !== 'never' && rule !== more && rule !== harmless,
+      ({ repository: rule }) => rule !== 'never' && ![more, fewMore, harmless].includes(rule as never),
     );
 
     const missing = settable.filter(

@@ -4,6 +4,7 @@ import {
   addition,
   agentNames,
   anyKnownAgent,
+  fewMore,
   lower,
   lowerMemory,
   only,
@@ -52,6 +53,14 @@ const cases: readonly (readonly [
       [0, 2, false],
       [0, 0, true],
       [2, 0, true],
+    ],
+  ],
+  [
+    'fewMore',
+    fewMore,
+    [
+      [Array(64).fill('a'), undefined, true],
+      [Array(65).fill('a'), Array(70).fill('a'), false],
     ],
   ],
   [

@@ -94,7 +94,7 @@ open(
   },
 );
 
-open('An allowed host can be sent data, such as github.com by anybody with an account there.', async () => {
+open('An allowed host can be sent data, such as github.com by anybody with an account.', async () => {
   let sent = '';
   const server = createHttpServer((request, answer) => {
     request.on('data', (chunk: Buffer) => (sent += chunk.toString())).on('end', () => answer.end());
@@ -134,7 +134,7 @@ open(
 );
 
 open(
-  'With agent.data = "shared", what an agent leaves in its data, settings and hooks included, is there for agents of other workspaces.',
+  'With agent.data = "shared", what an agent leaves in its data, such as hooks, is there for agents of other workspaces.',
   async () => {
     const [one, other] = [await new Place(sharing).opened(), new Place(sharing)];
     await one.prints(['sh', '-c', 'mkdir -p ~/.claude && echo evil > ~/.claude/left']);
@@ -143,7 +143,7 @@ open(
 );
 
 open(
-  'Then an agent can hand its workspace to one of another, which can write protected files once the first container has ended.',
+  'Then an agent can hand its workspace to another’s, which can write protected files once the first container has ended.',
   async () => {
     const [place, other] = [await new Place(sharing).opened(), await new Place(sharing).opened()];
     const taker = other.start(['python3', '-c', takesFolder]);

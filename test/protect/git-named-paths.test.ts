@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { recordBaseline } from '../../src/protect/baseline';
@@ -18,8 +18,8 @@ beforeEach(() => {
 
 const commit = (folder: string) => git(folder, 'commit', '-q', '--allow-empty', '-m', 'first');
 const set = (key: string, value: string) => git(root, 'config', key, value);
-const named = (workTree: string, PATH = process.env.PATH, within = workTree) =>
-  pathsNamedByGit({ workTree, within, host: new Host({ HOME: home, PATH }) });
+const named = async (workTree: string, PATH = process.env.PATH, within = workTree) =>
+  (await pathsNamedByGit({ workTree, within, host: new Host({ HOME: home, PATH }) })).patterns;
 const paths = () => named(root);
 
 describe('pathsNamedByGit', () => {
@@ -114,10 +114,40 @@ test('patternsFor goes by what was known where git cannot tell', async () => {
   execFileSync('mkfifo', [join(root, 'fifo')]);
   const host = new Host({ HOME: home, PATH: process.env.PATH });
   recordBaseline(host.folders.state, root, { patterns: ['.githooks'] });
-  expect(await patternsFor({ workTree: root, within: root, host }, ['deploy'])).toEqual([
-    'deploy',
-    '.githooks',
-  ]);
+  expect(await patternsFor({ workTree: root, within: root, host }, ['deploy'])).toEqual({
+    patterns: ['deploy', '.githooks'],
+    unasked: ['.git/config'],
+  });
+});
+
+test('patternsFor asks git of so many files at most, four at a time, and tells of which it was not asked', async () => {
+  const [bin, count] = [newFolder(), 150];
+  const log = join(bin, 'log');
+  const script = `#!/bin/sh\necho begin >> ${log}; echo end >> ${log}\n`;
+  writeFileSync(join(bin, 'git'), script, { mode: 0o755 });
+  const links: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const lib = `lib/${String(n).padStart(3, '0')}`;
+    for (const name of ['objects', 'refs']) mkdirSync(join(root, lib, '.git', name), { recursive: true });
+    writeFileSync(join(root, lib, '.git/HEAD'), 'ref: refs/heads/main\n');
+    writeFileSync(join(root, lib, '.git/config'), '[include]\n\tpath = more\n');
+    links.push(`160000 ${'1'.repeat(40)} 0\t${lib}\n`);
+  }
+  execFileSync('git', ['-C', root, 'update-index', '--index-info'], { input: links.join('') });
+  const host = new Host({ HOME: home, PATH: `${bin}:${process.env.PATH}` });
+
+  const { unasked } = await patternsFor({ workTree: root, within: root, host }, []);
+
+  const rest = Array.from({ length: count - 128 }, (_, n) => `lib/${n + 128}/.git/config`);
+  // There may be more on a machine that is slow.
+  expect(unasked).toEqual(expect.arrayContaining(rest));
+  let open = 0;
+  const most = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => (open += line === 'begin' ? 1 : -1));
+  expect(Math.max(...most)).toBeLessThanOrEqual(4);
+  expect(most.length).toBeLessThanOrEqual(2 * 128);
 });
 
 test('patternsFor tells what is configured and what git names', async () => {
@@ -126,5 +156,5 @@ test('patternsFor tells what is configured and what git names', async () => {
     { workTree: root, within: root, host: new Host({ HOME: home, PATH: process.env.PATH }) },
     ['deploy'],
   );
-  expect(patterns).toEqual(['deploy', '.githooks']);
+  expect(patterns).toEqual({ patterns: ['deploy', '.githooks'], unasked: [] });
 });

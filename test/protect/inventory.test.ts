@@ -1,7 +1,17 @@
 import { execFileSync } from 'node:child_process';
+import type * as fs from 'node:fs';
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { contentOf, digestOf, fileIn, linkIn, openState, placesIn } from '../../src/protect/inventory';
+import {
+  contentOf,
+  contentsOf,
+  digestOf,
+  fileIn,
+  linkIn,
+  openState,
+  placesIn,
+  unitsIn,
+} from '../../src/protect/inventory';
 import { newFolder } from '../support/temp-folder';
 
 let folder: string;
@@ -33,6 +43,47 @@ test('finds each file in a protected folder, and no example of a hook', () => {
     '.vscode/kept.sample',
     '.vscode/tasks.json',
   ]);
+});
+
+test('tells of an index that is too much to read, and of configuration that git was not asked about', () => {
+  execFileSync('git', ['init', '-q', folder]);
+  const links: string[] = [];
+  for (const lib of ['a', 'b', 'c', 'd', 'e']) {
+    for (const name of ['objects', 'refs']) mkdirSync(join(folder, lib, '.git', name), { recursive: true });
+    write(`${lib}/.git/HEAD`, 'ref: refs/heads/main\n');
+    write(`${lib}/.git/config`, '');
+    write(`${lib}/.git/index`, '');
+    truncateSync(join(folder, lib, '.git/index'), 20 * 1_024 * 1_024);
+    links.push(`160000 ${'1'.repeat(40)} 0\t${lib}\n`);
+  }
+  execFileSync('git', ['-C', folder, 'update-index', '--index-info'], { input: links.join('') });
+
+  const crowds = unitsIn(folder, { unasked: ['a/.git/config'] }).filter(({ kind }) => kind === 'crowd');
+
+  expect(crowds.map(({ path }) => path).sort()).toEqual(['a/.git/config', 'd/.git/index', 'e/.git/index']);
+});
+
+test('reads the names of a folder once for all patterns, and tells where that are too many to compare', () => {
+  for (let n = 0; n < 1_050; n++) write(`d/f${n}`, '');
+  const look = (count: number) =>
+    unitsIn(folder, { patterns: Array.from({ length: count }, (_, n) => `d/*a*${n}`) });
+  const opened = jest.spyOn(jest.requireActual<typeof fs>('node:fs'), 'opendirSync');
+
+  expect(look(1_900)).toEqual([]);
+  expect(opened.mock.calls.filter(([path]) => path === join(folder, 'd'))).toHaveLength(1);
+  expect(look(2_000)).toEqual([{ path: 'd', kind: 'folder' }]);
+  opened.mockRestore();
+});
+
+test('reads so many bytes in one look, and tells the rest by size and time', () => {
+  const places = Array.from({ length: 600 }, (_, n) => `.vscode/${String(n).padStart(3, '0')}`);
+  for (const path of places) write(path, 'x'.repeat(120 * 1_024));
+
+  const contents = contentsOf(folder, placesIn(folder));
+
+  expect(contents).toHaveLength(600);
+  expect(contents.filter(({ bytes }) => bytes !== undefined).length).toBeLessThan(560);
+  expect(contents.at(-1)!.state).toMatch(/ of 122880 bytes, changed /);
 });
 
 test('tells folders in which others can write, if they hold what is looked at', () => {

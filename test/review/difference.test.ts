@@ -53,7 +53,7 @@ test('says what is no text, and counts what is very much', () => {
 
 test.each([
   ['link /etc/\u001bpasswd', '(symbolic link to /etc/\ufffdpasswd)'],
-  ['crowd', '(too many files to look at)'],
+  ['crowd', '(too much to look at)'],
   ['other', '(neither a file nor a folder)'],
   ['file 644 that cannot be read', '(content not shown: too long, not readable, or no copy was kept)'],
 ])('says what is there instead of a file: %s', (state, text) => {

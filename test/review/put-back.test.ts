@@ -131,7 +131,7 @@ test('what cannot be kept or brought back is left', () => {
 
   expect(done['.envrc']!.failure).toContain('no copy was kept');
   expect(done['mise.toml']!.failure).toContain('longer than');
-  expect(done['.idea']!.failure).toContain('too many files to look at');
+  expect(done['.idea']!.failure).toContain('too much to look at');
   expect(read('.envrc')).toBe('evil');
   expect(existsSync(join(root, 'mise.toml'))).toBe(true);
 });

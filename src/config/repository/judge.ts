@@ -65,12 +65,14 @@ export class JudgedFile {
     const { file, placeOf } = this.file;
     const notices = new Map<string, string>();
     for (const { setting, verdict } of this.#judged.filter((each) => !this.#counts(each))) {
-      const { path } = setting;
+      const { path, key } = setting;
+      const own = key.repository === 'never' ? undefined : key.repository.why;
+      const widens = own ?? 'it would allow the agent more than you do';
       const name = nameOf(isInList(path) ? path.slice(0, -1) : path);
       const why =
         verdict === 'never'
           ? `a repository cannot set it: if you want it, ${remedies.never}`
-          : `it would allow the agent more than you do: if you want it, ${remedies.widens}`;
+          : `${widens}: if you want it, ${remedies.widens}`;
       if (!notices.has(name))
         notices.set(name, `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, because ${why}`);
     }

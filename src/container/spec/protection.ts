@@ -5,6 +5,7 @@ import { CaiError, messageOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/outer-git';
 import { isInside } from '../../paths/path-map';
 import { identityIn } from '../../paths/pinned-folder';
+import type { Patterns } from '../../protect/git-named-paths';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
 import { isProtectable, type ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
@@ -19,7 +20,7 @@ type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', 
 interface ProtectionRequest {
   readonly git: OuterGitFolder | undefined;
   readonly binds: readonly Bind[];
-  readonly patterns: ReadonlyMap<string, readonly string[]>;
+  readonly patterns: ReadonlyMap<string, Pick<Patterns, 'patterns'>>;
 }
 
 /**
@@ -31,7 +32,7 @@ interface ProtectionRequest {
 export function protectionOf({ git, binds, patterns }: ProtectionRequest): Protection {
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   const parts = writable.map((bind) => {
-    const more = patterns.get(bind.source) ?? [];
+    const more = patterns.get(bind.source)?.patterns ?? [];
     return bind.source === git?.folder
       ? ofGitFolder(bind, git, more)
       : ofFolder(bind, allProtectedIn(bind.source, more));

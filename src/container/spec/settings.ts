@@ -15,7 +15,7 @@ import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../works
 import { findOuterGit, recordOuterGit } from '../../workspace/git-folder';
 import type { OuterGitFolder } from '../../workspace/outer-git';
 import { ownValue } from '../../config/own-property';
-import { patternsFor } from '../../protect/git-named-paths';
+import { patternsFor, type Patterns } from '../../protect/git-named-paths';
 import { isInside } from '../../paths/path-map';
 import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
@@ -47,7 +47,7 @@ interface Given {
   readonly binds: readonly Bind[];
   readonly writable: readonly Bind[];
   readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
-  readonly patterns: ReadonlyMap<string, string[]>;
+  readonly patterns: ReadonlyMap<string, Patterns>;
   readonly own: Awaited<ReturnType<typeof ownSettings>>;
 }
 
@@ -154,13 +154,13 @@ function recordBaselines(
   const protectedPaths = protection.filter((bind) => bind.isReadOnly).map(({ source }) => source);
   // Agents write in the copy, and never here.
   const readOnly = isCopied ? [workspace] : protectedPaths;
-  recordBaseline(state, workspace, { readOnly, patterns: patterns.get(workspace) });
+  recordBaseline(state, workspace, { readOnly, ...patterns.get(workspace) });
   const beside = writable
     .filter(({ source, isRoot }) => isRoot && source !== workspace)
     .map(({ source: folder }) => ({
       folder,
       isGit: folder === outer.git?.folder,
-      patterns: patterns.get(folder),
+      ...patterns.get(folder),
     }));
   recordBeside(state, workspace, beside, readOnly);
 }
@@ -197,7 +197,7 @@ async function patternsOf(
   { config, workspace, host }: SettingsRequest,
   writable: readonly Bind[],
   git: OuterGitFolder | undefined,
-): Promise<Map<string, string[]>> {
+): Promise<Map<string, Patterns>> {
   const found = writable.map(async ({ source }) => {
     const isGit = source === git?.folder;
     const workTree = isGit && workspace !== undefined ? workspace : source;

@@ -84,7 +84,7 @@ test('what holds too many files to look at is neither accepted nor put back', as
 
   expect(await review('--restore')).toMatchObject({
     status: 1,
-    stdout: expect.stringMatching(/^\*\.code-workspace: left as it is: too many files[^]*\.envrc: removed;.*\n$/) as string, // prettier-ignore
+    stdout: expect.stringMatching(/^\*\.code-workspace: left as it is: too much[^]*\.envrc: removed;.*\n$/) as string, // prettier-ignore
   });
   write('.envrc', 'one');
   expect(await review('--accept')).toMatchObject({

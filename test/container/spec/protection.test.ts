@@ -69,7 +69,9 @@ describe('protectionOf', () => {
   test('does not mount what lies in a folder that is read-only already', () => {
     put('.claude/hooks/');
     put('.claude/settings.json');
-    expect(lines(protect({ patterns: new Map([[root, ['.claude']]]) }))).toEqual(['ro .claude']);
+    expect(lines(protect({ patterns: new Map([[root, { patterns: ['.claude'] }]]) }))).toEqual([
+      'ro .claude',
+    ]);
   });
 
   test('tells of a link instead of following it', () => {
