@@ -66,6 +66,15 @@ describe('a setuid or setgid bit on a file of the user', () => {
   );
 });
 
+describe('the turn of the guarding programs on the processors', () => {
+  const ways = 'sched_setscheduler sched_setparam sched_setattr sched_setaffinity setpriority setpriority-group setpriority-user ioprio_set ioprio_set-user'; // prettier-ignore
+  // eslint-disable-next-line @typescript-eslint/require-await
+  attempt('an agent puts the guarding programs behind all others', async () => {
+    const reached = ways.split(' ').filter((way) => outcomeOf(way) === 'done');
+    return reachedIf(reached.length > 0, reached.join(' '));
+  });
+});
+
 describe('a part of the kernel that no agent needs', () => {
   /** An attempt of one call. */
   const byCall = (call: string) => async () => {
@@ -74,6 +83,14 @@ describe('a part of the kernel that no agent needs', () => {
   };
 
   attempt('an agent has the kernel do its calls past the filter, by io_uring', byCall('io_uring_setup'));
+  attempt('an agent keeps others waiting who open a file, by a lease', byCall('lease'));
+  attempt(
+    'an agent keeps others waiting who open a file, by a lease and a number with more bits',
+    byCall('lease-high'),
+  );
+  attempt('an agent is told what others do in a folder, by F_NOTIFY', byCall('notify'));
+  attempt('an agent makes large pipes, of which few are all that the user may have', byCall('pipe-large'));
+  attempt('an agent takes what io_setup makes, of which all users have so many', byCall('io_setup'));
   attempt('an agent speaks with the hypervisor, by AF_VSOCK', byCall('socket-vsock'));
   attempt(
     'an agent speaks with the hypervisor, by AF_VSOCK and a number with more bits',

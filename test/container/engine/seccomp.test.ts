@@ -39,11 +39,14 @@ function verdict(name: string, args: readonly bigint[] = [], capabilities: reado
 
 function fits({ op, value, valueTwo }: Argument, given: bigint): boolean {
   if (op === 'SCMP_CMP_MASKED_EQ') return (given & BigInt(value)) === BigInt(valueTwo!);
+  if (op === 'SCMP_CMP_NE') return given !== BigInt(value);
+  if (op === 'SCMP_CMP_LE') return given <= BigInt(value);
+  if (op === 'SCMP_CMP_GT') return given > BigInt(value);
   expect(op).toBe('SCMP_CMP_EQ');
   return given === BigInt(value);
 }
 
-const [EPERM, ENOSYS] = ['1', '38'];
+const [EPERM, EINVAL, ENOSYS] = ['1', '22', '38'];
 const creating = [0o100n, 0o100n | 0o1n, 0o20200000n];
 /** Bits that the kernel does not look at. */
 const high = 1n << 32n;
@@ -90,6 +93,47 @@ describe('the profile of system calls', () => {
     for (const flag of [0x20000n, 0x2000000n, 0x4000000n, 0x8000000n, 0x10000000n, 0x20000000n, 0x40000000n])
       expect([flag, verdict('clone', [flag | 17n])]).toEqual([flag, ENOSYS]);
   });
+
+  test('gives no lease, no note and no delegation, and leaves the rest of fcntl', () => {
+    // F_SETLEASE, F_NOTIFY and F_SETDELEG.
+    for (const command of [1_024n, 1_026n, 1_040n])
+      for (const each of [command, high | command])
+        expect([each, verdict('fcntl', [3n, each])]).toEqual([each, EINVAL]);
+    const others = [...Array(39).keys(), 1_025, ...Array.from({ length: 13 }, (_, i) => 1_027 + i)];
+    for (const command of others)
+      expect([command, verdict('fcntl', [3n, BigInt(command)])]).toEqual([command, 'allow']);
+  });
+
+  test('makes no pipe larger than the usual one', () => {
+    const sizes = [1n, 65_536n, 65_537n, 1n << 20n];
+    expect(sizes.map((size) => verdict('fcntl', [3n, 1_031n, size]))).toEqual([
+      'allow',
+      'allow',
+      EPERM,
+      EPERM,
+    ]);
+  });
+
+  test.each(['sched_setaffinity', 'sched_setattr', 'sched_setparam', 'sched_setscheduler'])(
+    'lets %s change the caller alone',
+    (name) => expect([0n, 1n, 7n].map((pid) => verdict(name, [pid]))).toEqual(['allow', EPERM, EPERM]),
+  );
+
+  test.each([
+    ['setpriority', 0n],
+    ['ioprio_set', 1n],
+  ])('lets %s change the caller alone, and no group or user', (name, own) => {
+    const calls = [
+      [own, 0n],
+      [own, 1n],
+      [2n, 0n],
+      [3n, 0n],
+      [2n, 7n],
+    ];
+    expect(calls.map((args) => verdict(name, args))).toEqual(['allow', EPERM, EPERM, EPERM, EPERM]);
+  });
+
+  test('has no io_setup, and says so', () => expect(verdict('io_setup')).toBe(ENOSYS));
 
   test("sets no other process's limits, and reads them", () => {
     expect(verdict('prlimit64', [0n, 0n, 0x1000n])).toBe('allow');
