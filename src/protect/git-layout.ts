@@ -5,7 +5,7 @@ import { gitFolderIn, readGitFile } from '../workspace/git';
 import { lookAt, namesIn } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
 import { bytesAt, withFile } from '../system/open-file';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails, unlessGone } from '../system/state-folder';
 
 /** Of one workspace only so many work trees are looked at. */
 const mostTrees = 256;
@@ -34,8 +34,13 @@ export function gitFoldersOf(workTree: string): string[] {
 type WorkTree = Readonly<{
   path: string;
   gitFolders: readonly string[];
-  /** Repositories that it may name are not known: its index, or too many others, would be too much to look at. */
+  /**
+   * Repositories that it may name are not known: its index cannot be read, or that, or too many others, would be too much
+   * to look at.
+   */
   isUnread: boolean;
+  /** Its index cannot be read. */
+  isUnreadable: boolean;
 }>;
 
 /** Of all indexes in one folder so much is read, in bytes: an agent can make each as long as it likes. */
@@ -59,7 +64,8 @@ export function workTreesIn(root: string): WorkTree[] {
     room -= links.bytes;
     for (const link of links.paths) paths.add(posix.join(path, link));
     for (const tree of linked.paths) if (isInside(tree, root)) paths.add(tree);
-    found.push({ path, gitFolders, isUnread: !links.isWhole || !linked.isWhole || paths.size > mostTrees });
+    const isUnread = !links.isWhole || !linked.isWhole || paths.size > mostTrees;
+    found.push({ path, gitFolders, isUnread, isUnreadable: links.fault !== undefined });
     if (found.length === mostTrees) break;
   }
   return found;
@@ -69,6 +75,13 @@ export function workTreesIn(root: string): WorkTree[] {
 export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): string[] {
   const inside = workTrees.flatMap(({ gitFolders }) => gitFolders.filter((each) => isInside(each, root)));
   return [...new Set(inside)].map((folder) => posix.relative(root, folder));
+}
+
+/** The indexes of work trees that were not read; below `root`. */
+export function unreadIndexesIn(root: string, workTrees: readonly WorkTree[]): string[] {
+  return workTrees
+    .filter(({ isUnread }) => isUnread)
+    .map(({ path }) => posix.join(posix.relative(root, path), '.git/index'));
 }
 
 /** The git folder that `.git` is, links to, or names as a file. */
@@ -90,6 +103,8 @@ interface Named {
   readonly isWhole: boolean;
   /** How much was read for it. */
   readonly bytes: number;
+  /** The system's error, if it cannot be read. */
+  readonly fault?: Error;
 }
 
 const nothing: Named = { paths: [], isWhole: true, bytes: 0 };
@@ -113,31 +128,38 @@ const mostLinks = 256;
 /** Longer paths cannot exist, so an index with one is damaged. */
 const maxPathBytes = 4_096;
 
-/** The submodules in the index of a git folder, whether `.gitmodules` names them or not; relative, sorted. */
+/**
+ * The submodules in the index of a git folder, whether `.gitmodules` names them or not; relative, sorted. Fails with the
+ * system's error if that cannot be read: it may then name any.
+ */
 export function gitlinksOf(gitFolder: string): string[] {
-  return [...linksIn(gitFolder, mostIndexBytes).paths];
+  const { paths, fault } = linksIn(gitFolder, mostIndexBytes);
+  if (fault !== undefined) throw fault;
+  return [...paths];
 }
 
 /** The same from the indexes that begin in the next `room` bytes. */
 function linksIn(gitFolder: string, room: number): Named {
   let bytes = 0;
   try {
-    const config = readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes);
-    const hashBytes = /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+    const config = unlessFails(() => readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes));
+    const isLong = /objectformat\s*=\s*"?sha256/i.test(config ?? '');
+    const sizes = config === undefined ? [20, 32] : [isLong ? 32 : 20];
+    unlessGone(() => fs.accessSync(gitFolder, fs.constants.R_OK | fs.constants.X_OK));
     // A split index has most of its entries in another file.
     const all = namesIn(gitFolder, '');
     const names = all?.filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name)) ?? [];
-    bytes = config.length;
+    bytes = config?.length ?? 0;
     const links = names.map((name) => {
       if (bytes > room) return undefined;
-      const index = startOf(posix.join(gitFolder, name));
-      bytes += index.length;
-      return linksOf(index, hashBytes);
+      const index = unlessGone(() => startOf(posix.join(gitFolder, name)));
+      bytes += index?.length ?? 0;
+      return sizes.flatMap((hashBytes) => (index === undefined ? [] : linksOf(index, hashBytes)));
     });
     const isWhole = all !== undefined && !links.includes(undefined);
     return { paths: [...new Set(links.flatMap((each) => each ?? []))].sort(), isWhole, bytes };
-  } catch {
-    return { ...nothing, bytes };
+  } catch (fault) {
+    return { paths: [], isWhole: false, bytes, fault: fault as Error };
   }
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readlinkSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
-import { gitFoldersIn, workTreesIn } from './git-layout';
+import { gitFoldersIn, unreadIndexesIn, workTreesIn } from './git-layout';
 import {
   entriesIn,
   inOneLook,
@@ -31,8 +31,8 @@ export interface Place {
   /** The protected path that the file is, or lies in. */
   readonly unit: string;
   /**
-   * `crowd`: a folder or a pattern with so many files that they were not looked at. `open`: a folder in which other users
-   * of the machine can write, with a slash behind its path.
+   * `crowd`: a folder or a pattern with so many files that they were not looked at, or an index that was not read.
+   * `open`: a folder in which other users of the machine can write, with a slash behind its path.
    */
   readonly kind: 'file' | 'link' | 'other' | 'crowd' | 'open';
   /** Undefined for a crowd. */
@@ -53,7 +53,10 @@ export const crowd = 'crowd';
 export const openState = 'open folder ';
 /** A folder with more files is a crowd: an agent can make any number, and to look at them takes time. */
 const maxPlaces = 1_000;
-/** The state of a longer file, in bytes, is its size and the time of its last change, which no program can set. */
+/**
+ * The state of a longer file, in bytes, or of one that cannot be read is its size and the time of its last change, which
+ * no program can set.
+ */
 const maxBytes = 128 * 1_024;
 
 /** The hooks of a repository and its submodules. */
@@ -98,9 +101,10 @@ function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }:
     : protectedPathsIn(folder, [...protectedPatterns, ...toldPatterns, ...patterns], gitNames, trees);
   const gitFolders = isGit ? [''] : gitFoldersIn(folder, trees);
   const known = new Set(units.map(({ path }) => path));
-  const unread = trees.filter(({ isUnread }) => isUnread).map(({ path }) => posix.join(path, '.git/index'));
-  const crowds = [...unread.map((path) => posix.relative(folder, path)), ...unasked];
-  const links = gitFolders.flatMap((each) => linksInGit(folder, each)).filter(({ path }) => !known.has(path));
+  const crowds = [...unreadIndexesIn(folder, trees), ...unasked];
+  const links = gitFolders
+    .flatMap((each) => linksInGit(folder, each))
+    .filter(({ path }) => !known.has(path) && !crowds.includes(path));
   return [
     ...units.filter(({ path }) => !crowds.includes(path)),
     ...crowds.map((path): ProtectedPath => ({ path, kind: 'crowd' })),
@@ -196,12 +200,11 @@ export function contentOf(folder: string, { path, kind, stats }: Place, room = m
   if (kind === 'link') return { state: `link ${unlessFails(() => readlinkSync(full)) ?? ''}` };
   const { mode, size, ctimeMs } = stats!;
   const head = `file ${(mode & 0o7777).toString(8)}`;
-  if (costOf(size) > Math.min(maxBytes, room))
-    return { state: `${head} of ${size} bytes, changed ${ctimeMs}` };
   // At most `size` bytes: a file that grows meanwhile is looked at next time.
-  const bytes = unlessFails(() => readRegularFile(full, size, folder));
+  const isShort = costOf(size) <= Math.min(maxBytes, room);
+  const bytes = isShort ? unlessFails(() => readRegularFile(full, size, folder)) : undefined;
   return bytes === undefined
-    ? { state: `${head} that cannot be read` }
+    ? { state: `${head} of ${size} bytes, changed ${ctimeMs}` }
     : { state: `${head} ${digestOf(bytes)}`, bytes };
 }
 

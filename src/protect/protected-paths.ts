@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { gitFoldersIn, workTreesIn } from './git-layout';
+import { gitFoldersIn, unreadIndexesIn, workTreesIn } from './git-layout';
 import {
   inOneLook,
   kindOf,
@@ -145,9 +145,22 @@ function possibleIn(root: string, patterns: readonly string[]): readonly string[
   });
 }
 
-/** What has to be protected in a folder (real path). Fails with `CaiError('WORKSPACE')` if too many names fit. */
+/**
+ * What has to be protected in a folder (real path). Fails with `CaiError('WORKSPACE')` if too many names fit, or if it
+ * cannot be told which repositories are inside.
+ */
 export function allProtectedIn(folder: string, patterns: readonly string[]): ProtectedPath[] {
-  const found = inOneLook(() => protectedPathsIn(folder, [...protectedPatterns, ...patterns]));
+  const [found, unreadable] = inOneLook(() => {
+    const trees = workTreesIn(folder);
+    const hidden = trees.filter(({ isUnreadable }) => isUnreadable);
+    const paths = protectedPathsIn(folder, [...protectedPatterns, ...patterns], inGitFolder, trees);
+    return [paths, unreadIndexesIn(folder, hidden)[0]];
+  });
+  if (unreadable !== undefined)
+    throw new CaiError(
+      'WORKSPACE',
+      `${quoted(posix.join(folder, unreadable))} cannot be read, so that repositories inside that one cannot be protected from agents: if an agent has made it so, put your own file there; else make it one that you can read`,
+    );
   const crowd = found.find(({ kind }) => kind === 'crowd');
   if (crowd !== undefined)
     throw new CaiError(

@@ -25,7 +25,7 @@ function described(state: string | undefined, bytes: Buffer | undefined): string
   if (state === undefined) return [];
   const target = linkIn(state);
   if (target !== undefined) return [`(symbolic link to ${printableLine(target)})`];
-  if (state === crowd) return ['(too much to look at)'];
+  if (state === crowd) return ['(too much to look at, or not readable)'];
   if (state.startsWith(openState))
     return [`(folder, mode ${state.slice(openState.length)}: other users of this machine can write in it)`];
   if (state === 'other') return ['(neither a file nor a folder)'];

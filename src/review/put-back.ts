@@ -30,7 +30,10 @@ export function putBack(
   const { folder, path, name, before, now } = change;
   try {
     if (now?.state === crowd)
-      throw new CaiError('OUTSIDE', 'too much to look at: remove by hand what you do not know');
+      throw new CaiError(
+        'OUTSIDE',
+        'too much to look at, or not readable: remove by hand what you do not know',
+      );
     if (now?.state.startsWith(openState))
       throw new CaiError('OUTSIDE', `others can write in it: run "chmod go-w ${posix.join(folder, path)}"`);
     const restore = before === undefined ? undefined : restorerOf(state, change);

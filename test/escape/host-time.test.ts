@@ -49,7 +49,7 @@ attempt(
     const { status, stderr } = await looking.ends();
     if (status !== 0) throw new Error(stderr);
     const { stdout } = await scene.cai.run(['review', '-w', place.workspace]);
-    const isTold = stdout.includes('(too much to look at)');
+    const isTold = stdout.includes('(too much to look at, or not readable)');
     return reachedIf(most > 8 || !isTold, `${most} at once; told: ${isTold}`);
   },
   120_000,

@@ -1,7 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gitFoldersOf, gitlinksOf, workTreesIn } from '../../src/protect/git-layout';
+import {
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { gitFoldersOf, gitlinksOf, unreadIndexesIn, workTreesIn } from '../../src/protect/git-layout';
 import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
@@ -64,12 +72,33 @@ describe('gitlinksIn', () => {
       expect(gitlinksIn(root)).toEqual([]);
     }
     rmSync(index);
-    symlinkSync('/dev/zero', index);
-    expect(gitlinksIn(root)).toEqual([]);
-    rmSync(index);
     execFileSync('mkfifo', [index]);
     expect(gitlinksIn(root)).toEqual([]);
   });
+
+  test('fails for an index that cannot be read, which can name any', () => {
+    fill();
+    const index = join(root, '.git/index');
+    renameSync(index, `${index}.own`);
+    symlinkSync(`${index}.own`, index);
+
+    expect(() => gitlinksIn(root)).toThrow('ELOOP');
+    const trees = workTreesIn(root);
+    expect(trees.map(({ path, isUnread }) => ({ path, isUnread }))).toEqual([{ path: root, isUnread: true }]);
+    expect(unreadIndexesIn(root, trees)).toEqual(['.git/index']);
+    expect(unreadIndexesIn(join(root, '..'), trees)).toEqual([join(basename(root), '.git/index')]);
+  });
+
+  test.each([[[]], [['--object-format=sha256']]])(
+    'needs no configuration that can be read (git init %p)',
+    (format) => {
+      fill(...format);
+      const config = join(root, '.git/config');
+      renameSync(config, `${config}.own`);
+      symlinkSync(`${config}.own`, config);
+      expect(gitlinksIn(root)).toEqual(expect.arrayContaining(all));
+    },
+  );
 
   test('reads what it can of an index that is cut off anywhere', () => {
     fill();

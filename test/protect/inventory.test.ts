@@ -158,7 +158,28 @@ test('reads nothing that lies elsewhere by the time it is read', () => {
   execFileSync('rm', ['-r', join(folder, '.vscode')]);
   symlinkSync(elsewhere, join(folder, '.vscode'));
 
-  expect(contentOf(folder, place!)).toEqual({ state: expect.stringContaining('cannot be read') as string });
+  expect(contentOf(folder, place!)).toEqual({
+    state: expect.stringMatching(/^file 644 of 4 bytes, changed /) as string,
+  });
+});
+
+test('tells each change of a file that cannot be read: not all of them are one state', () => {
+  write('.vscode/tasks.json', 'mine');
+  const [place] = placesIn(folder);
+  // More than there was at the first look is not read.
+  write('.vscode/tasks.json', 'longer than that');
+  const stateAt = (ctimeMs: number): string =>
+    contentOf(folder, { ...place!, stats: Object.assign(place!.stats!, { ctimeMs }) }).state;
+
+  expect(stateAt(1)).toBe('file 644 of 4 bytes, changed 1');
+  expect(stateAt(2)).not.toBe(stateAt(1));
+});
+
+test('counts an index that cannot be read as a crowd: which repositories it names is not known', () => {
+  write('.git/index');
+  expect(states()).toEqual({});
+  execFileSync('ln', ['-sf', 'elsewhere', join(folder, '.git/index')]);
+  expect(states()).toEqual({ '.git/index': 'crowd' });
 });
 
 test('of a folder with very much in it only says so', () => {

@@ -231,6 +231,14 @@ describe('allProtectedIn', () => {
   });
 });
 
+test('allProtectedIn refuses a root whose index cannot be read', () => {
+  put('.git/HEAD');
+  symlinkSync('elsewhere', join(root, '.git/index'));
+  expect(() => allProtectedIn(root, [])).toThrow(
+    `${quoted(join(root, '.git/index'))} cannot be read, so that repositories inside that one cannot be protected`,
+  );
+});
+
 test('protectedInGitFolder tells the same relative to a git folder', () => {
   for (const file of ['HEAD', 'config', 'hooks/pre-commit', 'modules/sub/config']) put(file);
 

@@ -53,9 +53,9 @@ test('says what is no text, and counts what is very much', () => {
 
 test.each([
   ['link /etc/\u001bpasswd', '(symbolic link to /etc/\ufffdpasswd)'],
-  ['crowd', '(too much to look at)'],
+  ['crowd', '(too much to look at, or not readable)'],
   ['other', '(neither a file nor a folder)'],
-  ['file 644 that cannot be read', '(content not shown: too long, not readable, or no copy was kept)'],
+  ['file 644 of 4 bytes, changed 1', '(content not shown: too long, not readable, or no copy was kept)'],
 ])('says what is there instead of a file: %s', (state, text) => {
   const change = { name: '.envrc', before: undefined, now: { state } };
   expect(differenceOf(change as unknown as Change, undefined)).toContain(`+${text}\n`);

@@ -68,8 +68,7 @@ function acceptAll(root: string, changes: readonly Change[], state: string): num
     process.stdout.write(
       '\nAccepted. A container that runs can still write what is new: after "cai stop" it no longer can.\n',
     );
-  for (const each of crowds)
-    say(each, 'not accepted, because changes among so many files would not be noticed');
+  for (const each of crowds) say(each, 'not accepted, because later changes there would not be noticed');
   return crowds.length === 0 ? 0 : 1;
 }
 

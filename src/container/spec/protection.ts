@@ -162,9 +162,14 @@ function identityNow(path: string): string | undefined {
   } catch (reason) {
     const code = errorCodeOf(reason);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    // An agent that keeps others from opening a file is not to be given that file.
+    const remedy =
+      code === 'EAGAIN'
+        ? 'a program has a lease on it: end that one, in a container with "cai stop"'
+        : 'correct that, or leave all unprotected with "cai exec --writable"';
     throw new CaiError(
       'WORKSPACE',
-      `${path} cannot be protected from the agent: ${messageOf(reason)}: correct that, or leave all unprotected with "cai exec --writable"`,
+      `${path} cannot be protected from the agent: ${messageOf(reason)}: ${remedy}`,
     );
   }
 }
