@@ -9,6 +9,11 @@ import { attempt, reachedIf } from './attempt';
 
 const signals = readFileSync(resolve(__dirname, '../../fixtures/attacks/signals.pl'), 'utf8');
 
+const counted = readFileSync(resolve(__dirname, '../../fixtures/attacks/counted.py'), 'utf8');
+
+/** What has more than its share is ended within some seconds; so long it is waited for, in milliseconds. */
+const endedMs = 30_000;
+
 let place: Place;
 let began: string;
 
@@ -83,6 +88,47 @@ describe("what the kernel counts for all of the user's processes", () => {
     const { stdout } = await watched.ends();
     await ended(hog);
     return reachedIf(stdout.toString().trim() !== 'watches', `fs.watch of the user: ${stdout.toString()}`);
+  });
+
+  /** Whether a program that has taken so much of it goes on with it. */
+  const keeps = (kind: string) => async () => {
+    const hog = place.start(['python3', '-c', counted, kind]);
+    await hog.says('held');
+    const isEnded = await hog.ends(endedMs).then(
+      () => true,
+      () => false,
+    );
+    await ended(hog);
+    return reachedIf(!isEnded, `after ${endedMs} ms it still has its ${kind}`);
+  };
+
+  attempt('an agent keeps all inotify watches of the user', keeps('inotify watches'));
+  attempt('an agent keeps epoll watches, without which no program of Node starts', keeps('epoll watches'));
+  attempt('an agent keeps the room that pipes of the user have', keeps('pipes'));
+  attempt('an agent keeps the room that pipes of the user have, by named ones', keeps('named pipes'));
+
+  attempt('an agent sends so many files to itself that no program of the user can send one', async () => {
+    const send = `import array, socket, time
+def sent(count):
+    one, other = socket.socketpair()
+    one.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0] * count))])
+    return one, other
+`;
+    const flood = `${send}held = []
+try:
+    while len(held) < 300: held.append(sent(253))
+except OSError: pass
+print('held', flush=True)
+time.sleep(1000)`;
+    const usual = `${send}import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+try: sent(1); print('sent')
+except OSError as reason: print(reason)`;
+    const hog = place.start(['python3', '-c', flood]);
+    await hog.says('held');
+    const { stdout } = await place.cai.startProgram('python3', ['-c', usual]).ends();
+    await ended(hog);
+    return reachedIf(stdout.toString().trim() !== 'sent', `on the host: ${stdout.toString()}`);
   });
 });
 

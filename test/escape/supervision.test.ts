@@ -124,6 +124,40 @@ print(count)`;
     },
   );
 
+  attempt(
+    'an agent keeps all processors busy, so that the user can neither enter nor stop its container',
+    async () => {
+      const place = await new Place(cai).opened();
+      const script = `import os, sys
+def behind(pid):
+    try: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
+    except OSError: pass
+for each in os.listdir('/proc'):
+    if each.isdigit() and int(each) != os.getpid(): behind(int(each))
+begin, end = os.pipe()
+for _ in range(100):
+    if os.fork() == 0:
+        os.close(end)
+        os.read(begin, 1)
+        while True: pass
+print('begun', flush=True)
+sys.stdin.read()
+os.close(end)
+os.wait()`;
+      const busy = place.start(['python3', '-c', script]);
+      await busy.says('begun');
+      busy.child.stdin.end();
+      const entered = await place.run(['true']);
+      const stopped = await cai.run(['stop', '--force', '--workspace', place.workspace]);
+      busy.child.kill('SIGKILL');
+      await busy.ends();
+      return reachedIf(
+        entered.status !== 0 || stopped.status !== 0,
+        `cai exec: ${entered.status} ${entered.stderr}; cai stop: ${stopped.status} ${stopped.stderr}`,
+      );
+    },
+  );
+
   attempt('an agent takes more memory than its container may have', async () => {
     const place = await new Place(new Cai('[container]\nmemory = "256MiB"\n')).opened();
     const script = "taken = []\nfor _ in range(64): taken.append(bytearray(16 * 2**20))\nprint('TAKEN')";
