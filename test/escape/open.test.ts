@@ -9,7 +9,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { release } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { commonHosts } from '../../src/egress/listed-hosts';
@@ -21,6 +21,7 @@ import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, sceneFor } from './hostile-agent';
 
+const counted = readFileSync(resolve(__dirname, '../../fixtures/attacks/counted.py'), 'utf8');
 const token = 'TOKEN-OF-THE-USER';
 /** A service of this machine alone. */
 const [host, address] = ['service.example', '127.0.0.9'];
@@ -284,6 +285,19 @@ open('Without container.disk, an agent can fill the disk.', async () => {
   const blocks = Number(await scene.sh('head -c 256M /dev/zero > flood && rm flood && stat -f -c %b .'));
   const variables = await neighbour.inspect('{{.Config.Env}}');
   return blocks === statfsSync(scene.workspace).blocks && /[ []CAI_DISK_BYTES=0[ \]]/.test(variables);
+});
+
+open('A process that nobody may look at can keep what the kernel counts for you.', async () => {
+  const hidden = neighbour.start(['python3', '-c', counted, 'epoll watches', 'hidden']);
+  await hidden.says('held');
+  const seen = neighbour.start(['python3', '-c', counted, 'named pipes']);
+  await seen.says('held');
+  // The keeper has counted.
+  await seen.ends();
+  const isThere = hidden.child.exitCode === null;
+  hidden.child.kill('SIGKILL');
+  await hidden.ends();
+  return isThere;
 });
 
 open(
