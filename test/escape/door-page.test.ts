@@ -184,7 +184,7 @@ attempt(
       const { text, headers } = await world.ask(path, {
         headers: { ...world.page, cookie, 'cai-page-key': '' },
       });
-      if (headers['set-cookie'] !== undefined || /"key"/.test(text)) return `${path} tells the key`;
+      if (headers['set-cookie'] !== undefined || text.includes('"key"')) return `${path} tells the key`;
     }
     await works(cookie);
     return through(tried);
