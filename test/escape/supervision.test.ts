@@ -76,6 +76,16 @@ describe('an agent and its end', () => {
     );
   });
 
+  attempt('a process whose first thread has ended outlives the agent', async () => {
+    const program = `import ctypes, platform, threading
+def go():
+    open("begun", "w").close()
+    threading.Event().wait()
+threading.Thread(target=go).start()
+ctypes.CDLL(None).syscall(93 if platform.machine() == "aarch64" else 60, 0)`;
+    return await leftBy(`echo '${program}' > program; ${hidden('exec python3 program')}`, closes);
+  });
+
   attempt('a process outlives the agent that has killed what ends it', async () => {
     const kill =
       'for each in $(ps -eo pid,comm | grep -E " (supervisor|sshd)" | while read pid rest; do echo $pid; done); do kill -KILL $each; done';
