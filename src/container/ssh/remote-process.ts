@@ -124,6 +124,9 @@ interface ChannelInside {
 
 /** What each stream may hold before the window stays shut, in bytes. */
 const highWaterMark = 256 * 1024;
+/** Shorter pieces are put together, so many of them, in bytes. */
+const smallBytes = 1_024;
+const maxPieces = 256;
 
 /**
  * stdout and stderr of an SSH channel, each of which ends when the channel does. Call before the channel has any data.
@@ -135,20 +138,32 @@ const highWaterMark = 256 * 1024;
 export function openOutput(channel: Readable & { readonly stderr: Readable }) {
   const full = new Set<Readable>();
   function divert(source: Readable): Readable {
+    /** What came in small pieces while it was full, put together: each takes far more memory than its bytes. */
+    let pieces: Buffer[] = [];
+    const take = (): void => {
+      const all = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+      pieces = [];
+      if (!stream.push(all)) full.add(stream);
+    };
     const stream: Readable = new Readable({
       highWaterMark,
       read: () => {
         full.delete(stream);
+        if (pieces.length > 0) take();
         // Opens the window if it was left shut.
         if (full.size === 0) channel._read(0);
       },
     });
     const push = source.push.bind(source);
     source.push = (chunk: Buffer | null) => {
-      const hasRoom = stream.push(chunk);
-      // What holds nothing must end all the same, for the channel to close.
-      if (chunk === null) return push(null);
-      if (!hasRoom) full.add(stream);
+      if (chunk === null) {
+        if (pieces.length > 0) take();
+        stream.push(null);
+        // What holds nothing must end all the same, for the channel to close.
+        return push(null);
+      }
+      pieces.push(chunk);
+      if (!full.has(stream) || chunk.length >= smallBytes || pieces.length >= maxPieces) take();
       // ssh2 leaves the window shut where a stream says that it is full.
       return full.size === 0;
     };

@@ -66,6 +66,22 @@ describe('openOutput', () => {
     expect(stdout.readableLength).toBeLessThan(1_500_000);
   });
 
+  test('puts small pieces that nobody reads together, and gives all of them in their order', async () => {
+    const channel = new Channel();
+    const { stdout } = openOutput(channel);
+    const numbers = Array.from({ length: 10_000 }, (_, number) => `${number} `);
+    await turn();
+    channel.send(channel, 300_000);
+
+    for (const number of numbers) channel.push(Buffer.from(number));
+    const chunks: string[] = [];
+    stdout.on('data', (chunk: Buffer) => chunks.push(chunk.toString()));
+    await turn();
+
+    expect(chunks.join('')).toBe('x'.repeat(300_000) + numbers.join(''));
+    expect(chunks.length).toBeLessThan(50);
+  });
+
   test('lets everything through once both are read', async () => {
     const channel = new Channel();
     const { stdout, stderr } = openOutput(channel);
