@@ -76,6 +76,6 @@ describe('docs/network.md', () => {
     const [text] = readFileSync(join(__dirname, '../../docs/network.md'), 'utf8').split('## Built-in lists');
     const prose = text!.replace(/^\|.*$/gm, '');
 
-    expect(prose.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThan(680);
+    expect(prose.split(/\s+/).filter((word) => /\w/.test(word)).length).toBeLessThan(580);
   });
 });
