@@ -149,6 +149,7 @@ async function play(step) {
   const [passed, skipped] = [outcome.passed + before.passed, outcome.skipped + before.skipped];
   outcomes.set(step.name, { step, ...outcome, passed, skipped });
   print(`${step.name}: ${seconds(since)}: ${sumLine(outcome)}${defect === undefined ? '' : ` (${defect})`}`);
+  if (outcome.slowest?.length > 0) print(`  slowest: ${outcome.slowest.join(', ')}`);
   if (defect !== undefined) print(shown(lastLines(log, shownOfStep)));
 }
 

@@ -6,7 +6,7 @@ import { relative } from 'node:path';
  * `passed` and `skipped` count tests; `failed` has one entry for each that failed, and for what counts as one: a file
  * that could not be loaded, one that did not end, files that did not begin, a suite that told nothing. `files` are those
  * to run again, relative to `root`; empty: none can be named. `green` are the others, `{ name, passed, skipped }`.
- * `defect`: how the run failed as a whole, if it did.
+ * `defect`: how the run failed as a whole, if it did. `slowest` names up to three files that took 30 s or more.
  */
 export function resultsOf(file, root, { defect, mayBeEmpty }) {
   const lines = existsSync(file)
@@ -39,5 +39,10 @@ export function resultsOf(file, root, { defect, mayBeEmpty }) {
     sums.failed.push({ name: 'a file that did not begin', message: defect ?? '' });
   if ((planned === 0 && !mayBeEmpty) || (defect !== undefined && sums.failed.length === 0))
     sums.failed.push({ name: 'the suite', message: defect ?? 'it has run no file' });
+  sums.slowest = lines
+    .filter(({ tookMs }) => tookMs >= 30_000)
+    .sort((one, other) => other.tookMs - one.tookMs)
+    .slice(0, 3)
+    .map(({ ended: path, tookMs }) => `${relative(root, path)} ${Math.round(tookMs / 1000)} s`);
   return sums;
 }

@@ -70,7 +70,11 @@ class Provision {
     const { engine } = this;
     const { settings, tell } = this.request;
     const info = await engine.inspectContainer(this.#name);
-    const action = await this.#decide(info);
+    const action = await this.#decide(info).catch(async (reason: unknown) => {
+      if (info === undefined || isAsIn(info, await engine.inspectContainer(info.id))) throw reason;
+    });
+    // Another process has stopped or removed the container during the look.
+    if (action === undefined) return undefined;
     if (action.kind === 'get image') this.#image = await this.request.image();
     else if (info === undefined) await makeContainer(engine, this.#name, this.#image!, this.request);
     else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
@@ -124,6 +128,11 @@ class Provision {
     this.#image = image;
     return { changes: changes.add('settings') };
   }
+}
+
+/** Whether a container is still in the state in which it was found. */
+function isAsIn(found: ContainerInfo, now: ContainerInfo | undefined): boolean {
+  return now?.state === found.state && now.startedAt === found.startedAt;
 }
 
 function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {

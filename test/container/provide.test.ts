@@ -133,6 +133,35 @@ test('a fresh container that another process has made meanwhile is used', async 
   expect(removed).toEqual([old.id]);
 });
 
+describe('provideContainer, where the commands in a container cannot be counted', () => {
+  const noList = new CaiError('CONTAINER_NOT_FOUND', 'cannot list the processes');
+
+  /** `now`: what the engine tells of the container after the failure. */
+  function failingEngine(now: ContainerInfo | undefined): Engine {
+    const found = [containerInfo(), now, undefined];
+    return Object.assign(engineWith({}), {
+      inspectContainer: () => Promise.resolve(found.shift()),
+      processes: () => Promise.reject(noList),
+    });
+  }
+
+  test.each([
+    ['removed', undefined],
+    ['stopped', containerInfo({ state: 'exited', isRunning: false })],
+  ])('looks again if another process has %s it meanwhile', async (_, now) => {
+    const wanted = request({ settings: settings({ pids: 7 }) });
+
+    // Nothing is there at the second look, so that the image is wanted.
+    await expect(provideContainer(failingEngine(now), wanted)).rejects.toBe(noImage);
+  });
+
+  test('fails if the container is as it was', async () => {
+    const wanted = request({ settings: settings({ pids: 7 }) });
+
+    await expect(provideContainer(failingEngine(containerInfo()), wanted)).rejects.toBe(noList);
+  });
+});
+
 test('an image that comes while a container is made from an older one is what the next is made from', async () => {
   const engine = engineWith({});
   const made: string[] = [];

@@ -26,10 +26,13 @@ export async function endContainers(
     await how.end(container);
     tell(`${how.done} ${container.name}`);
   });
-  for (const ending of await Promise.allSettled(endings)) {
-    if (ending.status === 'rejected') throw ending.reason;
-  }
+  await allDone(endings);
   return true;
+}
+
+/** Resolves when each of them is done; rejects with the first failure, but only after all have ended. */
+export async function allDone(work: readonly Promise<void>[]): Promise<void> {
+  for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason;
 }
 
 /** What every container runs for itself. */

@@ -11,7 +11,7 @@ import {
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { confirm, tell } from '../support/terminal';
-import { endContainers } from './end-containers';
+import { allDone, endContainers } from './end-containers';
 import { select, selectionArguments, selectionOptions, type SelectionOptions } from './selection';
 
 interface Options extends SelectionOptions {
@@ -48,13 +48,17 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = ({ id }: OwnContainer) => engine.removeContainer(id);
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
-  await Promise.all(going.map(({ name }) => engine.removeVolume(name)));
-  for (const { name, users } of volumes)
-    tell(
-      users.length === 0
-        ? `removed the volume ${name}, with ${isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept'}`
-        : `kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`,
-    );
+  await allDone(
+    going.map(async ({ name }) => {
+      await engine.removeVolume(name);
+      const content = isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept';
+      tell(`removed the volume ${name}, with ${content}`);
+    }),
+  );
+  for (const { name, users } of volumes) {
+    if (users.length === 0) continue;
+    tell(`kept the volume ${name}: it serves ${users.map((user) => user.name).join(', ')}, too`);
+  }
   if (options.volumes !== true) {
     const kept = new Set(containers.flatMap(({ dataVolume }) => dataVolume ?? []));
     for (const name of kept) tell(`what the agent keeps stays in the volume ${name}`);

@@ -1,3 +1,4 @@
+import { label } from '../../../src/container/spec/spec';
 import { fakeEngine } from '../../container/fake-engine';
 import { runCli, userWith } from '../../support/cli';
 
@@ -30,6 +31,33 @@ describe('cai rm where nothing is', () => {
       stderr: `cai: nothing to remove: ${why}\n`,
     });
   });
+});
+
+test('cai rm --volumes tells which volumes are removed where another one cannot be', async () => {
+  const Labels = {
+    [label.managed]: 'true',
+    [label.agent]: 'claude',
+    [label.user]: String(process.getuid!()),
+  };
+  const volume = (Name: string) => ({ Name, Labels });
+  const { address } = await fakeEngine({
+    'GET /_ping': { headers: { 'api-version': '1.47' }, body: 'OK' },
+    'GET /containers/json': { body: [] },
+    'GET /volumes': { body: { Volumes: [volume('one'), volume('two'), volume('three')] } },
+    'DELETE /volumes/one': { status: 204 },
+    'DELETE /volumes/two': { status: 409, body: { message: 'it is in use' } },
+    'DELETE /volumes/three': { status: 204 },
+  });
+
+  const { status, stderr } = await runCli(
+    ['rm', '--all', '--volumes', '--yes'],
+    userWith('', { DOCKER_HOST: address.endpoint }),
+  );
+
+  expect(status).toBe(11);
+  expect(stderr).toContain('removed the volume one, ');
+  expect(stderr).toContain('removed the volume three, ');
+  expect(stderr).toMatch(/cannot remove the volume two: it is in use\n$/);
 });
 
 describe('a container that is named', () => {
