@@ -1,6 +1,5 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
-import { messageOf } from '../errors';
 import { objectIn } from '../system/state-folder';
 
 /** What the command tells unasked. */
@@ -26,17 +25,11 @@ export type AgentStatus =
   /** What `delay` told of is over. */
   | { readonly kind: 'resumed' };
 
-/** What a command may be asked. It answers each question once; a program that knows no questions stays silent. */
-type Question =
-  /** Whether the command works: it answers at once, whatever else it does. */
-  | 'alive'
-  /** To keep everything from running that could change the agent's files, until `thaw` or its own end. */
-  | 'freeze'
-  /** To let what `freeze` has stopped run again. */
-  | 'thaw';
+/** Asks the command whether it works. It answers at once, whatever else it does. */
+type AliveQuestion = Readonly<{ ask: 'alive'; id: number }>;
 
-/** The command's answer to the question with that `id`; `error` says why what was asked for could not be done. */
-export type Answer = Readonly<{ kind: 'answer'; id: number; error?: string }>;
+/** The command's answer to the question with that `id`. */
+type Answer = Readonly<{ kind: 'answer'; id: number }>;
 
 /** The command's own question: may it connect to `place`, a host and a port? A `Verdict` with that `id` answers it. */
 export type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }>;
@@ -51,7 +44,7 @@ type EndedGrants = Readonly<{ ended: readonly string[] }>;
 type Said = AgentStatus | Answer | PlaceQuestion;
 
 /** What is said as a line, with its newline. */
-export function statusLine(said: Said | Verdict | EndedGrants | { ask: Question; id: number }): string {
+export function statusLine(said: Said | Verdict | EndedGrants | AliveQuestion): string {
   return `${JSON.stringify(said)}\n`;
 }
 
@@ -59,12 +52,6 @@ export function statusLine(said: Said | Verdict | EndedGrants | { ask: Question;
 export function parseStatus(line: string): Said | undefined {
   const value = objectIn(line);
   return typeof value?.kind === 'string' ? (value as unknown as Said) : undefined;
-}
-
-/** The question that a line asks; `undefined` for any other line. `ask` may be a word of a later version. */
-export function parseQuestion(line: string): { readonly ask: string; readonly id: number } | undefined {
-  const { ask, id } = objectIn(line) ?? {};
-  return typeof ask === 'string' && typeof id === 'number' ? { ask, id } : undefined;
 }
 
 /** The answer to a `PlaceQuestion`; `undefined` for any other line. */
@@ -154,11 +141,10 @@ export class StatusLink {
     if (this.stream.writable) this.stream.write(statusLine({ ended: places }));
   }
 
-  /**
-   * Asks the command; `undefined` if no answer comes in `limitMs`, as from one that has ended or takes no questions.
-   */
-  ask(question: Question, limitMs: number): Promise<Answer | undefined> {
-    return this.#questions.ask((id) => statusLine({ ask: question, id }), limitMs);
+  /** Whether the command answers in `limitMs`; false also for one that has ended, or that takes no questions. */
+  async isAlive(limitMs: number): Promise<boolean> {
+    const answer = await this.#questions.ask((id) => statusLine({ ask: 'alive', id }), limitMs);
+    return answer !== undefined;
   }
 }
 
@@ -184,24 +170,11 @@ export function placeQuestions(
   };
 }
 
-/** The command's end: answers what is asked on `stream`. `serve` does it, or rejects; it is not called for `alive`. */
-export function answerQuestions(
-  stream: Duplex,
-  serve: (question: Exclude<Question, 'alive'>) => Promise<void>,
-): void {
+/** The command's end: answers whether it works. */
+export function answerQuestions(stream: Duplex): void {
   onLines(stream, (line) => {
-    const asked = parseQuestion(line);
-    if (asked === undefined) return;
-    const { ask, id } = asked;
-    const answer = (error?: string): void => {
-      if (stream.writable) stream.write(statusLine({ kind: 'answer', id, ...(error && { error }) }));
-    };
-    if (ask === 'alive') answer();
-    else if (ask !== 'freeze' && ask !== 'thaw') answer(`"${ask}" is no question that is known here`);
-    else
-      serve(ask).then(
-        () => answer(),
-        (reason: unknown) => answer(messageOf(reason)),
-      );
+    const { ask, id } = objectIn(line) ?? {};
+    if (ask !== 'alive' || typeof id !== 'number') return;
+    if (stream.writable) stream.write(statusLine({ kind: 'answer', id }));
   });
 }

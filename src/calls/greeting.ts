@@ -26,6 +26,8 @@ export interface GreetingOptions {
   readonly config: Config;
   /** As in `ProxyOptions`. */
   readonly terminals: Config['acp']['terminal'];
+  /** As in `ProxyOptions`. */
+  readonly hasFiles: boolean;
   /** Where our own folders are found. */
   readonly host: Host;
   /** What becomes of sign-ins in a terminal. */
@@ -82,9 +84,7 @@ export class Greeting {
     }
     const hello = readHello(call.message, this.options);
     this.core.editorCapabilities = hello.capabilities;
-    const paramsWith = (fs: Config['acp']['fs']): string =>
-      readHello(call.message, { ...this.options, config: { acp: { fs } } }).childParams;
-    this.children.hellos = { editor: paramsWith('editor'), off: paramsWith('off') };
+    this.children.helloParams = hello.childParams;
     this.#isUnderWay = true;
     await this.#placeSignIns();
     const { answered } = this.options;

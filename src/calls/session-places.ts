@@ -4,11 +4,9 @@ import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf, type Message } from '../rpc/message';
-import { patternsFor } from '../protect/git-named-paths';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { isInside } from '../paths/path-map';
-import { checkSamePins, identify, pinFolder, type PinnedFolder } from '../paths/pinned-folder';
-import { allProtectedIn } from '../protect/protected-paths';
+import { checkSamePins, pinFolder, type PinnedFolder } from '../paths/pinned-folder';
 import { quoted } from '../system/quoted';
 import { isFilePath, resolvePath } from '../system/real-path';
 import { isAllowed } from '../workspace/allowed';
@@ -35,8 +33,11 @@ interface Turn {
   readonly over: Promise<void>;
 }
 
-/** A folder that agents are given. */
-type Given = Pick<PinnedFolder, 'real' | 'isReadOnly'>;
+/** A folder that agents are given: its path without links, and whether they can write nothing in it. */
+interface Given {
+  readonly real: string;
+  readonly isReadOnly: boolean;
+}
 
 /** Finds the places of sessions. */
 export class SessionPlaces {
@@ -118,40 +119,15 @@ export class SessionPlaces {
     return found;
   }
 
-  /** The working directory and the further folders, each where agents have it, and what cannot be written in them. */
+  /** The working directory and the further folders, each where agents have it. */
   async #pinsFor(workspace: Workspace, further: readonly string[]): Promise<PinnedFolder[]> {
     const { root, cwd, realCwd, identity } = workspace;
     const given = [{ real: root, isReadOnly: false }, ...(await this.#mounts(workspace))];
     if (cwd !== realCwd) await refuseLinks('cwd', cwd, realCwd, [root]);
-    const own = { spelled: root, real: root, identity, isReadOnly: false };
+    const own = { spelled: root, real: root, identity };
     const pinned = cwd === root ? own : await pinFolder(cwd, realCwd);
     const others = await Promise.all(further.map((folder) => this.#pinFurther(folder, workspace, given)));
-    const pins = [pinned, ...others.filter((pin) => pin !== undefined)];
-    const fixed = given.filter(
-      ({ real, isReadOnly }) => isReadOnly && pins.some((pin) => isInside(real, pin.real)),
-    );
-    const below = fixed.map(async ({ real }) => {
-      const { identity: itself } = await identify(real);
-      return { spelled: real, real, identity: itself, isReadOnly: true };
-    });
-    const writable = given.filter(
-      ({ real, isReadOnly }) =>
-        !isReadOnly && pins.some((pin) => isInside(real, pin.real) || isInside(pin.real, real)),
-    );
-    const protectedHere = writable.map(({ real }) => this.#protectedIn(real, workspace));
-    return [...pins, ...(await Promise.all(below)), ...(await Promise.all(protectedHere)).flat()];
-  }
-
-  /** What cannot be written inside cannot be written through the editor either. */
-  async #protectedIn(folder: string, workspace: Workspace): Promise<PinnedFolder[]> {
-    if (this.children.seesAll(workspace) || !this.children.servesFiles(workspace)) return [];
-    const { isOff, paths } = this.children.given(workspace).protect;
-    if (isOff) return [];
-    const { patterns } = await patternsFor({ workTree: folder, within: folder, host: this.host }, paths);
-    return allProtectedIn(folder, patterns).map(({ path }) => {
-      const real = posix.join(folder, path);
-      return { spelled: real, real, identity: '', isReadOnly: true };
-    });
+    return [pinned, ...others.filter((pin) => pin !== undefined)];
   }
 
   /**
@@ -178,11 +154,9 @@ export class SessionPlaces {
       const writable = given.filter(({ isReadOnly }) => !isReadOnly).map((each) => each.real);
       await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.host.folders.state)]);
     }
-    const [holder] = given
-      .filter((each) => isInside(real, each.real))
-      .sort((one, other) => other.real.length - one.real.length);
-    if (holder === undefined && !(isEverywhere && isAllowed(this.host, real))) throw notServed(folder);
-    return await pinFolder(spelled, real, holder?.isReadOnly);
+    const isGiven = given.some((each) => isInside(real, each.real));
+    if (!isGiven && !(isEverywhere && isAllowed(this.host, real))) throw notServed(folder);
+    return await pinFolder(spelled, real);
   }
 
   /** What is mounted besides the workspace for agents that do not see all of this machine, as far as it is there. */

@@ -30,8 +30,6 @@ export class WorkspaceChild {
   readonly open = new OpenRequests();
   /** Its answer to `initialize`; undefined until that has come. */
   hello: AgentHello | undefined;
-  /** Whether it has been told that it may use the editor's files. */
-  files: 'editor' | 'off' = 'off';
   /** The image that the agent runs in, once it runs; undefined for an agent on this machine. */
   image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
   /**

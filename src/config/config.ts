@@ -34,7 +34,6 @@ const tables = {
     settings: key('settings', settingNames, 'never'),
   },
   acp: {
-    fs: key('fs', oneOf('editor', 'off'), rules.only('off'), 'off'),
     terminal: key('terminal', oneOf('container', 'off'), 'never', 'container'),
     // A timer of Node holds 24.8 days.
     idle: key('idleMs', duration('24d'), 'never', '10m'),
@@ -211,31 +210,14 @@ export function userSettings(host: Host): Setting[] {
   const base = { folder: posix.dirname(file), home: host.home };
   const text = readIfThere(file);
   const settings = readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
-  return [...settings, ...unlessSet(settings, editorSettings(host))];
+  return [...settings, ...ofServer(settings, host)];
 }
 
-/**
- * What follows from where the editor is. With `cai serve` it may be on another machine, whose files are others, and which
- * cannot run our commands. Where agents run on this machine, nothing keeps them from the files that editors serve.
- */
-function editorSettings({ env, isServed }: Host): Record<string, { value: string; from: string }> {
-  if (isServed) {
-    const value = { value: 'off', from: 'cai serve' };
-    return { fs: value, terminal: value };
-  }
-  const isDirect = env.CAI_ACP_DIRECT_SPAWN === '1';
-  return isDirect ? { fs: { value: 'editor', from: 'CAI_ACP_DIRECT_SPAWN=1' } } : {};
-}
-
-function unlessSet(
-  settings: readonly Setting[],
-  values: Record<string, { value: string; from: string }>,
-): Setting[] {
-  return Object.entries(values).flatMap(([name, { value, from }]) => {
-    const key = configKeys.find(({ path: [table, field] }) => table === 'acp' && field === name)!;
-    const isSet = settings.some((setting) => setting.key === key);
-    return isSet ? [] : [{ key, path: key.path, written: value, value, from: () => [from] }];
-  });
+/** With `cai serve` the editor may be on another machine, which cannot run our commands: unless the user says otherwise. */
+function ofServer(settings: readonly Setting[], { isServed }: Host): Setting[] {
+  const key = configKeys.find(({ path }) => path.join('.') === 'acp.terminal')!;
+  if (!isServed || settings.some((setting) => setting.key === key)) return [];
+  return [{ key, path: key.path, written: 'off', value: 'off', from: () => ['cai serve'] }];
 }
 
 /** The configuration that settings make, completed with defaults. */

@@ -4,16 +4,14 @@ import type { Change } from './spec/changes';
 /** What is known of the container of that name. What costs a request is only there once it was asked for. */
 export interface Found {
   /**
-   * `none`: nothing has the name; `leaving`: it is being removed; `unfinished`: made, but never started; `running`: so
-   * is a paused one; `stopped`: it has run before.
+   * `none`: nothing has the name; `leaving`: it is being removed; `unfinished`: made, but never started; `paused`: by
+   * its user; `stopped`: it has run before.
    */
-  readonly state: 'none' | 'leaving' | 'unfinished' | 'running' | 'stopped';
+  readonly state: 'none' | 'leaving' | 'unfinished' | 'running' | 'paused' | 'stopped';
   /** Whether its label says that `cai` made it. */
   readonly isOurs: boolean;
   /** Whether it is for this workspace and agent, with the mounts, user and rights that it was made with. */
   readonly isAsMade: boolean;
-  /** Whether it stands still because a file is being served, or did a moment ago. */
-  readonly isFrozen?: boolean;
   /** How it differs from the container that would be made now. */
   readonly changes?: ReadonlySet<Change>;
   /** Whether commands of `cai` run in it. */
@@ -23,18 +21,21 @@ export interface Found {
 /** A step. All but `look`, `use` and `refuse` change something: the container is looked at again after them. */
 export type Action =
   /** Find out a fact that is still missing in `Found`. */
-  | { readonly kind: 'look'; readonly at: 'isFrozen' | 'changes' | 'isBusy' }
+  | { readonly kind: 'look'; readonly at: 'changes' | 'isBusy' }
   /** Find or build the image. This comes before a removal: without an image the old container stays. */
   | { readonly kind: 'get image' }
   | { readonly kind: 'make' }
   /** `maker`: another process has just made it and will start it, or has died at that. */
-  | { readonly kind: 'wait'; readonly until: 'removed' | 'started by its maker' | 'thawed' }
+  | { readonly kind: 'wait'; readonly until: 'removed' | 'started by its maker' }
   /** Remove it, so that another can be made. `because` is told to the user, who may have asked for it. */
   | { readonly kind: 'replace'; readonly because: Change | 'asked for' }
   | { readonly kind: 'start' }
   /** `despite`: differences that the user is told of. */
   | { readonly kind: 'use'; readonly despite: readonly Change[] }
-  | { readonly kind: 'refuse'; readonly because: 'not as made' | 'ends at once' | 'folder' | 'switched' };
+  | {
+      readonly kind: 'refuse';
+      readonly because: 'not as made' | 'paused' | 'ends at once' | 'folder' | 'switched';
+    };
 
 /** The differences, from the gravest on, and what each means for a container in which commands run. */
 const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
@@ -54,14 +55,13 @@ type Wanted = Readonly<Record<'isFresh' | 'hasImage' | 'hasStarted', boolean>>;
  * case; `hasImage`: the image is there to make another from; `hasStarted`: this process has started it already.
  */
 export function decide(found: Found, wanted: Wanted): Action {
-  const { state, isFrozen, changes, isBusy } = found;
+  const { state, changes, isBusy } = found;
   if (state === 'none') return wanted.hasImage ? { kind: 'make' } : { kind: 'get image' };
   if (state === 'leaving') return { kind: 'wait', until: 'removed' };
   if (wanted.isFresh && found.isOurs) return replace('asked for', wanted);
   if (!found.isAsMade) return { kind: 'refuse', because: 'not as made' };
   if (state === 'unfinished') return { kind: 'wait', until: 'started by its maker' };
-  if (isFrozen === undefined) return { kind: 'look', at: 'isFrozen' };
-  if (isFrozen) return { kind: 'wait', until: 'thawed' };
+  if (state === 'paused') return { kind: 'refuse', because: 'paused' };
   if (changes === undefined) return { kind: 'look', at: 'changes' };
   const all = (Object.keys(whileBusy) as Change[]).filter((change) => changes.has(change));
   const [gravest] = all;

@@ -9,7 +9,6 @@ import type { ContainerInfo } from './engine/container-info';
 import { countCommands } from './engine/container-processes';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
-import { freezeLocks, Frozen } from './freeze';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
 import { containerName, label, type Settings } from './spec/spec';
@@ -51,7 +50,6 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
 /** One use of `provideContainer`, and what it has done so far. */
 class Provision {
   readonly #name: string;
-  readonly #frozen: Frozen;
   #image: ImageInfo | undefined;
   #hasStarted = false;
   /** Id of the container that was there first, empty for none. */
@@ -62,7 +60,6 @@ class Provision {
     private readonly request: ContainerRequest,
   ) {
     this.#name = containerName(request.settings);
-    this.#frozen = new Frozen(engine, freezeLocks(request.host.folders.state));
   }
 
   /** `undefined`: something was done, and the container has to be looked at again. */
@@ -92,9 +89,8 @@ class Provision {
         tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);
       await engine.removeContainer(info.id);
     } else if (action.kind === 'wait') {
-      // A look at whether it is frozen has waited already.
       if (action.until === 'removed') await sleep(50);
-      if (action.until === 'started by its maker') await waitForMaker(engine, info);
+      else await waitForMaker(engine, info);
     }
     return undefined;
   }
@@ -117,7 +113,6 @@ class Provision {
   }
 
   async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<Found>> {
-    if (at === 'isFrozen') return { isFrozen: await this.#frozen.mustWaitFor(info) };
     if (at === 'isBusy') return { isBusy: (await countCommands(this.engine, info.id)) > 0 };
     const { settings, imageIfThere } = this.request;
     const changes = changesOf(info.labels, settings);
@@ -137,7 +132,7 @@ function isAsIn(found: ContainerInfo, now: ContainerInfo | undefined): boolean {
 
 function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
   if (info === undefined) return { state: 'none', isOurs: false, isAsMade: false };
-  const states = { removing: 'leaving', dead: 'leaving', created: 'unfinished' } as const;
+  const states = { removing: 'leaving', dead: 'leaving', created: 'unfinished', paused: 'paused' } as const;
   const runs = info.isRunning ? 'running' : 'stopped';
   return {
     state: Object.hasOwn(states, info.state) ? states[info.state as keyof typeof states] : runs,
@@ -179,6 +174,8 @@ async function refusalOf(
   switch (because) {
     case 'not as made':
       return tamperingOf(info, settings)!;
+    case 'paused':
+      return new CaiError('CONTAINER_START', `the container ${name} is paused: docker unpause ${name}`);
     case 'ends at once':
       return await endedAtOnce(engine, info);
     case 'folder': {

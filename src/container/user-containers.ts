@@ -39,6 +39,11 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
   return containers.sort((one, other) => (key(one) < key(other) ? -1 : 1));
 }
 
+/** Whether processes run in a container that is in that state, or will again without being started. */
+export function isUp(state: string): boolean {
+  return !['created', 'configured', 'initialized', 'exited', 'stopped', 'removing', 'dead'].includes(state);
+}
+
 /** The volumes of the host's user with that id, sorted by name. */
 export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
   const listed = await engine.listVolumes(labelsOf(hostUser));

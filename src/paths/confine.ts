@@ -4,12 +4,9 @@ import { lstat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
 import { isInside } from './path-map';
-import { checkPinned, identityIn, type PinnedFolder } from './pinned-folder';
+import { checkPinned, type PinnedFolder } from './pinned-folder';
 import { quoted } from '../system/quoted';
 import { errorCodeOf, isFilePath } from '../system/real-path';
-
-/** A file whose text cannot come in a line of the editor, unless the user has allowed longer ones. */
-const defaultMaxBytes = 64 * 2 ** 20;
 
 /**
  * `path`, lexically normalised, if the editor may read or write a file there: it lies in one of `pins`, in either
@@ -18,13 +15,12 @@ const defaultMaxBytes = 64 * 2 ** 20;
  * otherwise: with `CaiError('REPLACED')` for a folder that was replaced, else with `CaiError('OUTSIDE')`.
  *
  * It looks at names and at what they stand for, and takes no time that grows with a file. What it finds holds as long
- * as nobody changes the folders: the caller sees to that until the editor has done its part.
+ * as nobody changes the folders.
  */
 export async function confine(
   path: string,
   pins: readonly PinnedFolder[],
-  how: 'read' | 'write',
-  maxBytes = defaultMaxBytes,
+  maxBytes: number,
 ): Promise<string> {
   if (!isFilePath(path)) throw refuse(path, 'is not an absolute path, as which a file has to be named');
   const spelled = posix.resolve(path);
@@ -33,8 +29,7 @@ export async function confine(
   const { pin, names } = place;
   await checkPinned(pin);
   if (names.length === 0) throw refuse(spelled, 'is a folder: name a file in it');
-  // What can be written is said by the last pinned folder on the way.
-  let { real, isReadOnly } = pin;
+  let { real } = pin;
   for (const [index, name] of names.entries()) {
     real = posix.join(real, name);
     const what = await lookAt(real, spelled);
@@ -42,13 +37,8 @@ export async function confine(
     if (what === undefined) break;
     const why = index === names.length - 1 ? whyNoFile(what, real, maxBytes) : whyNoFolder(what, real);
     if (why !== undefined) throw refuse(spelled, why);
-    isReadOnly = pins.find((each) => isOf(each, real, what))?.isReadOnly ?? isReadOnly;
   }
-  if (!isReadOnly || how === 'read') return spelled;
-  throw refuse(
-    spelled,
-    'cannot be written: it is mounted read-only ([[mounts]], or what this machine would execute)',
-  );
+  return spelled;
 }
 
 const outside =
@@ -60,17 +50,10 @@ function placeOf(
   pins: readonly PinnedFolder[],
 ): { readonly pin: PinnedFolder; readonly names: readonly string[] } | undefined {
   return pins
-    .filter(({ identity }) => identity !== '')
     .flatMap((pin) => [pin.spelled, pin.real].map((base) => ({ pin, base })))
     .filter(({ base }) => isInside(spelled, base))
     .map(({ pin, base }) => ({ pin, names: posix.relative(base, spelled).split('/').filter(Boolean) }))
     .sort((one, other) => one.names.length - other.names.length)[0];
-}
-
-/** A read-only place is known by its name in any case, as some file systems ignore it; a folder by what it is, too. */
-function isOf({ real, identity, isReadOnly }: PinnedFolder, place: string, what: BigIntStats): boolean {
-  const isNamed = isReadOnly ? real.toLowerCase() === place.toLowerCase() : real === place;
-  return isNamed || identity === identityIn(what);
 }
 
 /** `undefined`: nothing is there. */

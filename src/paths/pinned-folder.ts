@@ -14,10 +14,8 @@ export interface PinnedFolder {
   readonly spelled: string;
   /** Its path without links. */
   readonly real: string;
-  /** What it is, as `identityIn` says it; empty for what is no folder of its own, but cannot be written in one. */
+  /** What it is, as `identityIn` says it. */
   readonly identity: string;
-  /** Nothing may be written in it. */
-  readonly isReadOnly: boolean;
 }
 
 /** `device:inode`: the same as long as it is the same file or folder, whatever its path. */
@@ -61,12 +59,12 @@ export async function identify(
 }
 
 /** Pins a folder; `real`, if known, decides. Rejects with `CaiError('WORKSPACE')` where there is no such folder. */
-export async function pinFolder(spelled: string, real?: string, isReadOnly = false): Promise<PinnedFolder> {
+export async function pinFolder(spelled: string, real?: string): Promise<PinnedFolder> {
   const path = real ?? (await realpath(spelled).catch(() => undefined));
   const found = path === undefined ? undefined : await identify(path);
   if (path === undefined || found?.isFolder !== true)
     throw new CaiError('WORKSPACE', `${quoted(spelled)} is not a folder that can be opened: create it`);
-  return { spelled: posix.resolve(spelled), real: path, identity: found.identity, isReadOnly };
+  return { spelled: posix.resolve(spelled), real: path, identity: found.identity };
 }
 
 /** Rejects with `CaiError('REPLACED')` unless both paths of the pin still lead to the very folder. */
@@ -80,7 +78,7 @@ export async function checkPinned({ spelled, real, identity }: PinnedFolder): Pr
 
 /** Fails with `CaiError('REPLACED')` if a folder that was pinned twice was not the same both times. */
 export function checkSamePins(then: readonly PinnedFolder[], now: readonly PinnedFolder[]): void {
-  for (const pin of then.filter(({ identity }) => identity !== '')) {
+  for (const pin of then) {
     const again = now.find(({ spelled }) => spelled === pin.spelled);
     if (again?.real !== pin.real || again.identity !== pin.identity) throw replaced(pin.spelled);
   }

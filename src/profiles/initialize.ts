@@ -11,8 +11,8 @@ export const protocolVersion = 1;
 
 /** What decides which of the editor's capabilities children are told. */
 export interface HelloOptions {
-  /** The configuration: whether agents have the editor's files. */
-  readonly config: { readonly acp: Pick<Config['acp'], 'fs'> };
+  /** Whether agents may read and write files through the editor. */
+  readonly hasFiles: boolean;
   /** Whether they have its terminals. */
   readonly terminals: Config['acp']['terminal'];
   /** Whether the editor may run sign-ins for them in a terminal. */
@@ -32,7 +32,7 @@ export function readHello(
   }
   const given: Readonly<Partial<Record<string, string | false>>> = {
     version: String(protocolVersion),
-    fileCapability: options.config.acp.fs !== 'editor' && 'false',
+    fileCapability: !options.hasFiles && 'false',
     terminalCapability: options.terminals !== 'container' && 'false',
     signInCapability: !options.signIn.isPossible && 'false',
   };

@@ -123,8 +123,6 @@ export class Profiles {
     this.#tellDifference(child, result, profile !== undefined && profile.program !== program);
     // The image of a workspace that has one of its own says nothing of the usual one.
     if (child.image?.name !== imageName) return;
-    // It was told something else of the editor.
-    if (child.files !== this.options.config.acp.fs) return;
     // Its logins are not for others.
     if (hasOwnData && !this.#isDataSplit) return;
     const now = { result, program };

@@ -56,7 +56,7 @@ export type FieldKind =
   | 'signInCapability'
   /** The capability of the editor's terminals, told only where commands in them run in a container. */
   | 'terminalCapability'
-  /** A capability of the editor's files, told unless `[acp] fs` is off. */
+  /** A capability of the editor's files, told only to agents without a container. */
   | 'fileCapability'
   /** The sign-in methods of an agent, an array. */
   | 'authMethods'

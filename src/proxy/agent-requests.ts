@@ -19,7 +19,7 @@ import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } f
 import { sessionIdOf } from '../sessions/session-ids';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
-import { FileRequests } from './file-requests';
+import type { FileRequests } from './file-requests';
 import { McpMessages } from '../mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from '../sessions/session-update';
 import { methodNotFound, offers, unsafeUrl } from '../protocol/refusals';
@@ -43,20 +43,18 @@ const tooMany: RpcError = {
 /** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations = new ElicitationTable();
-  readonly #files: FileRequests;
   readonly #mcp: McpMessages;
   /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
   readonly #lastStatus = new Map<string, string>();
 
-  /** `maxFileBytes`: the largest file that still fits into one line of the editor. */
+  /** Without `files`, agents get none through the editor. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
     private readonly terminals: Terminals,
     private readonly cursor: CursorRequests,
-    maxFileBytes: number,
+    private readonly files: FileRequests | undefined,
   ) {
-    this.#files = new FileRequests(core, maxFileBytes, (...passed) => this.#pass(...passed));
     this.#mcp = new McpMessages(core, children);
   }
 
@@ -104,7 +102,7 @@ export class AgentRequests {
     const { message, row } = call;
     switch (row.route) {
       case 'file':
-        this.#files.serve(call);
+        this.#file(call);
         break;
       case 'terminal':
         this.terminals.serve(call, (edits) => this.#pass(call, edits));
@@ -138,6 +136,12 @@ export class AgentRequests {
         this.#pass(call);
         break;
     }
+  }
+
+  #file(call: AgentCall): void {
+    if (this.files === undefined)
+      this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
+    else this.files.serve(call, (...checked) => void this.#pass(...checked));
   }
 
   /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */

@@ -43,8 +43,8 @@ export interface ProxyOptions {
   allowAlways(root: string | undefined, place: string): void;
   /** As in `ChildrenOptions`. */
   configOf(root: string): Config;
-  /** As in `ChildStartOptions`. */
-  filesOf(root: string | undefined): Config['acp']['fs'];
+  /** Whether agents may read and write the files of their sessions' folders through the editor. */
+  readonly hasFiles: boolean;
   /** As in `ChildrenOptions`. */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */

@@ -9,6 +9,7 @@ import { Scanner } from '../rpc/scanner';
 import { settingsObserver } from '../sessions/observer';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { AgentRequests } from './agent-requests';
+import { FileRequests } from './file-requests';
 import { Children } from '../relay/children';
 import { Core } from '../relay/core';
 import type { Call } from '../sessions/call';
@@ -77,7 +78,7 @@ export class Proxy {
       this.#children,
       this.#terminals,
       cursor,
-      config.acp.maxLineFromEditorBytes,
+      options.hasFiles ? new FileRequests(core, config.acp.maxLineFromEditorBytes) : undefined,
     );
     core.observers.push(
       new SessionMemory(sessions),

@@ -67,11 +67,11 @@ export class Vitals {
   async #ask(child: WorkspaceChild): Promise<void> {
     const { link, pid } = child;
     const askedAt = performance.now();
-    const answer = await link!.ask('alive', periodMs);
+    const isAlive = await link!.isAlive(periodMs);
     // If our own timer was so late, it was the proxy that was stopped.
     const isOurFault = performance.now() - askedAt > 2 * periodMs;
     const isGone = child.link !== link || !child.isUsable;
-    const missed = this.#count(child, answer === undefined && !isOurFault && !isGone);
+    const missed = this.#count(child, !isAlive && !isOurFault && !isGone);
     if (missed < maxMissed) return;
     const what = `the program that runs agent "${child.name}" (cai exec, process ${pid}) does not answer, as when it is stopped by SIGSTOP`;
     this.giveUp(child, ended(`${what}. ${nextStep}`));

@@ -18,9 +18,6 @@ import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from './repeated-requests';
 import { tellInThread } from './thread';
 
-/** `initialize` params, JSON text, for a child that may use the editor's files, and for one that may not. */
-export type Hellos = Readonly<Record<Config['acp']['fs'], string>>;
-
 /** How a child is started, and what is called on the way. */
 export interface ChildStartOptions {
   /** The command that is started. */
@@ -29,8 +26,6 @@ export interface ChildStartOptions {
   readonly config: Config;
   /** For what delays the start, and for sign-ins that could not be repeated. */
   readonly log: Log;
-  /** Whether agents in a workspace, or without one, may use the editor's files. */
-  filesOf(root: string | undefined): Config['acp']['fs'];
   /** The answer to `initialize`, or the image that the agent runs in, has become known. */
   onHello(child: WorkspaceChild): void;
   /** The agent has got the calls that waited for it. */
@@ -60,10 +55,9 @@ export class ChildStart {
     this.#repeats = repeats.all();
   }
 
-  /** The process runs: it gets `initialize`. */
-  greet(hellos: Hellos): void {
-    this.child.files = this.options.filesOf(this.child.root);
-    this.#ask('initialize', hellos[this.child.files], (answer) => this.#onHello(answer), helloPlan);
+  /** The process runs: it gets `initialize` with these params, JSON text. */
+  greet(params: string): void {
+    this.#ask('initialize', params, (answer) => this.#onHello(answer), helloPlan);
     this.#hasStarted = this.options.agent.hasStatus !== true;
     this.#limit();
   }

@@ -18,14 +18,14 @@ import type { Config } from '../config/config';
 import { emptyFolder } from '../workspace/empty-folder';
 import { createPathMap, isInside, type PathMap } from '../paths/path-map';
 import type { Workspace } from '../workspace/root';
-import { ChildStart, type ChildStartOptions, type Hellos } from './child-start';
+import { ChildStart } from './child-start';
 import type { Core } from './core';
 import type { ChildRecorder, Recorder } from '../recording/recorder';
 import { Repeats } from './repeated-requests';
 import { Vitals } from './child-health';
 
 /** What children are made from. */
-export interface ChildrenOptions extends Pick<ChildStartOptions, 'filesOf'> {
+export interface ChildrenOptions {
   /** The agent, as it was named; every child runs it. */
   readonly agent: AgentCommand;
   /** The user's configuration. */
@@ -68,8 +68,8 @@ export class Children {
   readonly all: WorkspaceChild[] = [];
   /** The child that was used last. */
   lastUsed: WorkspaceChild | undefined;
-  /** What a new child is asked first. */
-  hellos: Hellos = { editor: '', off: '' };
+  /** Params of `initialize` for each new child, JSON text. */
+  helloParams = '';
   /** What every new child is told of earlier sign-ins. */
   readonly repeats = new Repeats();
   readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
@@ -142,11 +142,6 @@ export class Children {
     return this.options.placesOf(root) === undefined;
   }
 
-  /** Whether the editor serves files to agents of a workspace: to those that run, or by its configuration now. */
-  servesFiles({ root }: Workspace): boolean {
-    return [this.options.filesOf(root), ...this.#serving(root).map(({ files }) => files)].includes('editor');
-  }
-
   /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
   canSee(folder: string, workspace: Workspace): boolean {
     const { root, spelledRoot, cwd } = workspace;
@@ -210,7 +205,7 @@ export class Children {
       onStart: () => {
         this.options.log.info({ root: workspace?.root }, 'agent started');
         this.#takeBack(child);
-        start.greet(this.hellos);
+        start.greet(this.helloParams);
       },
     });
     return child;

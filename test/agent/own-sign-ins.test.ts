@@ -50,7 +50,7 @@ describe('mayHaveOwnSignIns', () => {
   test('is false where no file says something about data', () => {
     expect(mayHaveOwnSignIns('opencode', usual, newFolder(), new Host(env).home)).toBe(false);
     expect(
-      mayHaveOwnSignIns('opencode', usual, below(saying('[acp]\nfs = "off"\n')), new Host(env).home),
+      mayHaveOwnSignIns('opencode', usual, below(saying('[container]\npids = 100\n')), new Host(env).home),
     ).toBe(false);
   });
 

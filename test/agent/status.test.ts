@@ -4,19 +4,17 @@ import * as stream from 'node:stream';
 import type { Duplex } from 'node:stream';
 import {
   answerQuestions,
-  parseQuestion,
   parseStatus,
   parseVerdict,
   placeQuestions,
   StatusLink,
   statusLine,
   type AgentStatus,
-  type Answer,
   type PlaceQuestion,
 } from '../../src/agent/status';
 
 describe('parseStatus', () => {
-  it.each<AgentStatus | Answer | PlaceQuestion>([
+  it.each<AgentStatus | PlaceQuestion>([
     { kind: 'started' },
     { kind: 'started', image: 'sha256:12', imageName: 'containai:claude' },
     { kind: 'notice', text: 'two\nlines' },
@@ -27,8 +25,6 @@ describe('parseStatus', () => {
     { kind: 'lost', takenBytes: 7 },
     { kind: 'resumed' },
     { kind: 'asks', id: 1, place: 'example.org:443' },
-    { kind: 'answer', id: 7 },
-    { kind: 'answer', id: 8, error: 'why' },
   ])('reads back what statusLine wrote: %j', (status) => {
     const line = statusLine(status);
 
@@ -39,21 +35,6 @@ describe('parseStatus', () => {
   it.each(['', 'text', 'null', '[]', '{"kind":1}', '{"ask":"alive","id":1}'])(
     'takes no other line: %j',
     (line) => expect(parseStatus(line)).toBeUndefined(),
-  );
-});
-
-describe('parseQuestion', () => {
-  it('reads back what statusLine wrote', () => {
-    expect(parseQuestion(statusLine({ ask: 'freeze', id: 3 }))).toEqual({ ask: 'freeze', id: 3 });
-  });
-
-  it('reads questions that it does not know, too', () => {
-    expect(parseQuestion('{"ask":"later","id":1,"more":true}')).toEqual({ ask: 'later', id: 1 });
-  });
-
-  it.each(['', 'null', '7', '{"ask":"alive"}', '{"ask":1,"id":1}', '{"kind":"started"}'])(
-    'takes no other line: %j',
-    (line) => expect(parseQuestion(line)).toBeUndefined(),
   );
 });
 
@@ -80,55 +61,34 @@ function newEnds(): [Duplex, Duplex] {
   return (stream as unknown as { duplexPair(): [Duplex, Duplex] }).duplexPair();
 }
 
-describe('what is asked of a command', () => {
-  it('is answered once it is done, and "alive" at once, whatever else it does', async () => {
-    const [ours, its] = newEnds();
-    const link = new StatusLink(ours, () => undefined);
-    const done: (() => void)[] = [];
-    answerQuestions(its, () => new Promise((resolve) => done.push(resolve)));
-
-    const frozen = link.ask('freeze', patienceMs);
-    expect(await link.ask('alive', patienceMs)).toEqual({ kind: 'answer', id: 2 });
-    done[0]!();
-
-    expect(await frozen).toEqual({ kind: 'answer', id: 1 });
-  });
-
-  it('is answered with the reason if it cannot be done', async () => {
-    const [ours, its] = newEnds();
-    const link = new StatusLink(ours, () => undefined);
-    answerQuestions(its, (question) => Promise.reject(new Error(`no ${question}`)));
-
-    expect(await link.ask('thaw', patienceMs)).toEqual({ kind: 'answer', id: 1, error: 'no thaw' });
-  });
-
-  it('is answered even if it is not known, and what asks nothing is not', async () => {
+describe('whether a command works', () => {
+  it('is answered at once, and other lines are not', async () => {
     const [ours, its] = newEnds();
     const said: string[] = [];
     ours.setEncoding('utf8').on('data', (text: string) => said.push(text));
-    answerQuestions(its, () => Promise.reject(new Error('called')));
+    answerQuestions(its);
 
-    ours.write('nonsense\n{"ask":"dance","id":4}\n{"kind":"started"}\n{"ask":"alive","id":5}\n');
+    ours.write(
+      'nonsense\n{"ask":"dance","id":4}\n{"ask":"alive"}\n{"kind":"started"}\n{"ask":"alive","id":5}\n',
+    );
     while (!said.join('').includes('"id":5')) await once(ours, 'data');
 
-    expect(said.join('')).toBe(
-      `${statusLine({ kind: 'answer', id: 4, error: '"dance" is no question that is known here' })}${statusLine({ kind: 'answer', id: 5 })}`,
-    );
+    expect(said.join('')).toBe(statusLine({ kind: 'answer', id: 5 }));
   });
 
-  it('stays without an answer where the program knows no questions', async () => {
-    expect(await new StatusLink(newEnds()[0], () => undefined).ask('alive', 20)).toBeUndefined();
+  it('is false where the program knows no questions', async () => {
+    expect(await new StatusLink(newEnds()[0], () => undefined).isAlive(20)).toBe(false);
   });
 
-  it('stays without an answer when the command ends, and afterwards', async () => {
+  it('is false when the command ends, and afterwards', async () => {
     const [ours] = newEnds();
     const link = new StatusLink(ours, () => undefined);
-    const asked = link.ask('freeze', patienceMs);
+    const asked = link.isAlive(patienceMs);
 
     ours.destroy();
 
-    expect(await asked).toBeUndefined();
-    expect(await link.ask('alive', patienceMs)).toBeUndefined();
+    expect(await asked).toBe(false);
+    expect(await link.isAlive(patienceMs)).toBe(false);
   });
 });
 
@@ -142,11 +102,11 @@ describe('what a command asks', () => {
       (status) => told.push(status),
       (place) => new Promise((resolve) => settles.set(place, resolve)),
     );
-    answerQuestions(its, () => Promise.resolve());
+    answerQuestions(its);
     const ask = placeQuestions(its, () => undefined);
 
     const answers = ['a:443', 'b:443', 'c:443'].map((place) => ask(place, patienceMs));
-    expect(await link.ask('alive', patienceMs)).toEqual({ kind: 'answer', id: 1 });
+    expect(await link.isAlive(patienceMs)).toBe(true);
     settles.get('c:443')!(undefined);
     settles.get('b:443')!(false);
     settles.get('a:443')!(true);
@@ -224,7 +184,7 @@ describe('what a command asks', () => {
 
     answer!(true);
 
-    expect(await new StatusLink(ours, () => undefined).ask('alive', 20)).toBeUndefined();
+    expect(await new StatusLink(ours, () => undefined).isAlive(20)).toBe(false);
   });
 });
 
@@ -234,9 +194,9 @@ test('what a command tells unasked is told apart from its answers, and the rest 
   const link = new StatusLink(ours, (status) => told.push(status));
   its.write(statusLine({ kind: 'delay', text: 'building' }));
   its.write('noise\n{"kind":"answer","id":99}\n');
-  answerQuestions(its, () => Promise.resolve());
+  answerQuestions(its);
 
-  await link.ask('alive', patienceMs);
+  await link.isAlive(patienceMs);
 
   expect(told).toEqual([{ kind: 'delay', text: 'building' }]);
 });
@@ -244,10 +204,10 @@ test('what a command tells unasked is told apart from its answers, and the rest 
 test('a command that is killed with a question unread answers nothing, and throws nothing', async () => {
   const command = spawn('sleep', ['100'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const link = new StatusLink(command.stdio[3] as Duplex, () => undefined);
-  const answer = link.ask('alive', patienceMs);
+  const answer = link.isAlive(patienceMs);
   await once(command, 'spawn');
 
   command.kill('SIGKILL');
 
-  expect(await answer).toBeUndefined();
+  expect(await answer).toBe(false);
 });

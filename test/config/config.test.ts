@@ -11,7 +11,6 @@ const defaults = {
   agent: { default: 'claude', process: 'workspace', data: 'workspace' },
   agents: {},
   acp: {
-    fs: 'off',
     terminal: 'container',
     idleMs: 600_000,
     startTimeoutMs: 120_000,
@@ -83,7 +82,6 @@ describe('loadConfig', () => {
       name = "Mine"
       packages = ["my-agent@1.2.3", "@mine/tool"]
       [acp]
-      fs = "off"
       terminal = "off"
       idle = "0s"
       start_timeout = "30s"
@@ -193,7 +191,6 @@ describe('loadConfig', () => {
         mine: { command: ['my-agent', '--acp'], name: 'Mine', packages: ['my-agent@1.2.3', '@mine/tool'] },
       },
       acp: {
-        fs: 'off',
         terminal: 'off',
         idleMs: 0,
         startTimeoutMs: 30_000,

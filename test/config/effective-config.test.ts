@@ -43,9 +43,8 @@ describe('loadWorkspaceConfig', () => {
   });
 
   test('lets a repository narrow', () => {
-    user('container.memory = "4GiB"', 'container.idle = "0s"', 'acp.fs = "editor"');
+    user('container.memory = "4GiB"', 'container.idle = "0s"');
     repository(
-      'acp.fs = "off"',
       'agent = { default = "gemini", data = "workspace" }',
       'container = { memory = "2GiB", cpus = 1, disk = "1GiB", pids = 64, idle = "1h" }',
       'image.auto_build = false',
@@ -54,7 +53,6 @@ describe('loadWorkspaceConfig', () => {
     const { config, notices, repository: found } = load();
 
     expect(config).toMatchObject({
-      acp: { fs: 'off' },
       agent: { default: 'gemini', data: 'workspace' },
       container: { memoryBytes: 2 ** 31, cpus: 1, diskBytes: 2 ** 30, pids: 64, idleMs: 3_600_000 },
       image: { autoBuild: false },
@@ -78,20 +76,12 @@ describe('loadWorkspaceConfig', () => {
     expect(load().config.container.memoryAtMostBytes).toBeUndefined();
   });
 
-  test('gives agents on this machine the editor’s files, which user and repository can take from them', () => {
-    env = { ...env, CAI_ACP_DIRECT_SPAWN: '1' };
-    expect(originOf('acp.fs')).toMatchObject({ value: 'editor', from: ['CAI_ACP_DIRECT_SPAWN=1'] });
+  test('takes terminals away from a server, unless the user gives them', () => {
     env = { ...env, CAI_SERVED: '1' };
-    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: ['cai serve'] });
     expect(originOf('acp.terminal')).toMatchObject({ value: 'off', from: ['cai serve'] });
-    repository('acp.fs = "off"');
-    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: [`${file}:1`] });
 
-    user('acp.fs = "off"');
-    repository('acp.fs = "editor"');
-
-    expect(originOf('acp.fs')).toMatchObject({ value: 'off', from: [`${userFile}:1`] });
-    expect(load().config.acp.fs).toBe('off');
+    user('acp.terminal = "container"');
+    expect(originOf('acp.terminal')).toMatchObject({ value: 'container', from: [`${userFile}:1`] });
   });
 
   test('adds what a repository protects to what the user does', () => {
@@ -124,8 +114,6 @@ describe('loadWorkspaceConfig', () => {
   const widening: readonly (readonly [string, string, string])[] = [
     ['agent.default = "somebody"', '', 'agent.default'],
     ['agent.data = "shared"', 'agent.data = "workspace"', 'agent.data'],
-    ['acp.fs = "editor"', '', 'acp.fs'],
-    ['acp.fs = "editor"', 'acp.fs = "off"', 'acp.fs'],
     ['container.memory = "5GiB"', 'container.memory = "4GiB"', 'container.memory'],
     ['container.memory = "9GiB"', '', 'container.memory'],
     ['container.cpus = 2', 'container.cpus = 1', 'container.cpus'],

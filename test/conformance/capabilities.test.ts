@@ -89,14 +89,6 @@ describe('capabilities', () => {
     expect(first.params).toBe(sent('false'));
     expect(textBehind('"params":', agent.inbox.lines[0]!)).toBe(sent('false'));
   });
-
-  test('I10 with [acp] fs = "off" no agent is told of the editor’s files', async () => {
-    const sent = (isOffered: boolean): string =>
-      `{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":${isOffered},"writeTextFile":${isOffered}}}}`;
-    world = await World.start({ config: '[acp]\nfs = "off"' });
-
-    expect(await initializeWith(sent(true))).toMatchObject({ params: sent(false) });
-  });
 });
 
 describe('an agent that can do nothing that is optional', () => {

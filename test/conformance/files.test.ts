@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { exchange, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { askEditor, type OpenSession } from '../support/turn';
-import { fullEditor, World } from '../support/world';
+import { World } from '../support/world';
 
 const mount = '/home/agent/workspace';
 const methods = ['fs/read_text_file', 'fs/write_text_file'];
@@ -54,34 +54,6 @@ describe('fs/* of an editor', () => {
       { method: 'fs/write_text_file', params: { ...params, content: '' } },
       -32601,
     );
-  });
-
-  test('C3 with `[acp] fs = "off"` is neither told to agents nor forwarded', async () => {
-    world = await World.initialized({ config: '[acp]\nfs = "off"\n' });
-    const session = await world.session(world.workspace('own'), 's');
-
-    expect(session.agent.initialize?.params).toEqual({
-      protocolVersion: 1,
-      clientCapabilities: { ...fullEditor, fs: { readTextFile: false, writeTextFile: false } },
-    });
-    for (const method of methods) {
-      const params = { path: world.file('own/a', ''), content: '' };
-      await expectRefused(world, session, { method, params }, -32601);
-    }
-  });
-
-  test('C3 with that in the file of a repository, only the agent there has none', async () => {
-    world = await World.initialized();
-    world.file('narrow/.containai/config.toml', '[acp]\nfs = "off"\n');
-    const session = await world.session(world.workspace('narrow'), 's');
-    const other = await world.session(world.workspace('other'), 's');
-
-    expect(session.agent.initialize?.params).toMatchObject({
-      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false } },
-    });
-    expect(other.agent.initialize?.params).toMatchObject({ clientCapabilities: fullEditor });
-    const params = { path: world.file('narrow/a', ''), content: '' };
-    await expectRefused(world, session, { method: methods[0], params }, -32601);
   });
 
   test('C5 content, line and limit pass byte for byte, both ways', async () => {

@@ -11,19 +11,19 @@ const subsets = everyChange.reduce<Change[][]>(
 );
 
 /** Every combination of facts, of those that may be missing also without them. */
-const all: readonly Facts[] = (['none', 'leaving', 'unfinished', 'running', 'stopped'] as const).flatMap(
-  (state) =>
-    combinations({
-      state: [state],
-      isOurs: flags,
-      isAsMade: flags,
-      isFrozen: [undefined, ...flags],
-      changes: [undefined, ...subsets.map((each) => new Set(each))],
-      isBusy: [undefined, ...flags],
-      isFresh: flags,
-      hasImage: flags,
-      hasStarted: flags,
-    }),
+const all: readonly Facts[] = (
+  ['none', 'leaving', 'unfinished', 'running', 'paused', 'stopped'] as const
+).flatMap((state) =>
+  combinations({
+    state: [state],
+    isOurs: flags,
+    isAsMade: flags,
+    changes: [undefined, ...subsets.map((each) => new Set(each))],
+    isBusy: [undefined, ...flags],
+    isFresh: flags,
+    hasImage: flags,
+    hasStarted: flags,
+  }),
 ) as object[] as Facts[];
 
 function combinations(values: Record<string, readonly unknown[]>): Record<string, unknown>[] {
@@ -59,8 +59,7 @@ const table: readonly (readonly [
     (f) => f.state === 'unfinished',
     () => ({ kind: 'wait', until: 'started by its maker' }),
   ],
-  ['nobody knows if it is frozen', (f) => f.isFrozen === undefined, () => ({ kind: 'look', at: 'isFrozen' })],
-  ['it is frozen', (f) => f.isFrozen === true, () => ({ kind: 'wait', until: 'thawed' })],
+  ['its user has paused it', (f) => f.state === 'paused', () => ({ kind: 'refuse', because: 'paused' })],
   ['nobody knows what has changed', (f) => f.changes === undefined, () => ({ kind: 'look', at: 'changes' })],
   [
     'it runs as it should',
@@ -131,8 +130,7 @@ describe('decide', () => {
 
     expect(
       used.filter(
-        ({ isAsMade, isFrozen, changes }) =>
-          !isAsMade || isFrozen !== false || changes?.has('folder') !== false,
+        ({ isAsMade, state, changes }) => !isAsMade || state === 'paused' || changes?.has('folder') !== false,
       ),
     ).toEqual([]);
   });

@@ -37,7 +37,7 @@ export const circumstances: Circumstances = {
   engine: {
     memoryBytes: 8 * 2 ** 30,
     cpus: 4,
-    can: { memory: true, pids: true, cpus: true, systemCalls: true, pause: true, restart: true, build: true },
+    can: { memory: true, pids: true, cpus: true, systemCalls: true, restart: true, build: true },
     seccomp: profileName(seccompProfile()),
   },
 };

@@ -37,7 +37,7 @@ describe('an agent in a container, driven by acpx', () => {
     await expect(reach(modelPort)).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('gemini does so on the disk, and asks the editor for no file, unless the user wants that', async () => {
+  test('gemini does so on the disk, and asks the editor for no file', async () => {
     const workspace = await workspaceWithModel('gemini');
 
     const { client, transcript } = acpx(cai, 'gemini', workspace, 'exec', prompt);
@@ -48,8 +48,7 @@ describe('an agent in a container, driven by acpx', () => {
     expectEffects(workspace);
   });
 
-  test('gemini does so through the editor, in a folder that is named by a link', async () => {
-    cai.configure(`${modelConfig}[acp]\nfs = "editor"\n`);
+  test('gemini does so in a folder that is named by a link', async () => {
     const workspace = await workspaceWithModel('gemini');
     const link = `${workspace}-link`;
     symlinkSync(workspace, link);
@@ -58,13 +57,11 @@ describe('an agent in a container, driven by acpx', () => {
     await client.succeeds();
 
     expectOneTurn(transcript());
-    expectFilesOfEditor(transcript(), `${link}/note.txt`);
     expectEffects(workspace);
     expectHostPaths(pathsIn(transcript()));
   });
 
   test('gemini does so in a folder whose path the image needs for itself', async () => {
-    cai.configure(`${modelConfig}[acp]\nfs = "editor"\n`);
     const workspace = realpathSync(mkdtempSync('/dev/shm/cai-engine-'));
     chownSync(workspace, user.uid, user.gid);
     try {
@@ -74,7 +71,6 @@ describe('an agent in a container, driven by acpx', () => {
       await client.succeeds();
 
       expectOneTurn(transcript());
-      expectFilesOfEditor(transcript(), `${workspace}/note.txt`);
       expectEffects(workspace);
       // What a tool was given and what is said are the agent's own words.
       expectHostPaths(pathsIn(transcript(), ['rawInput', 'rawOutput', 'text']));
@@ -208,12 +204,6 @@ async function prepare(workspace: string, agent: string): Promise<void> {
 function expectOneTurn(transcript: Transcript): void {
   expect(badLines(transcript)).toEqual([]);
   expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([endTurn]);
-}
-
-/** The agent has left reading and writing to the editor. */
-function expectFilesOfEditor(transcript: Transcript, path: string): void {
-  expect(agentParams(transcript, 'fs/read_text_file')[0]).toMatchObject({ path });
-  expect(agentParams(transcript, 'fs/write_text_file')).toMatchObject([{ path }]);
 }
 
 /** Whoever made them inside, here they are the user's. */

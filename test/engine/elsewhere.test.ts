@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { killIfThere } from '../agents/leftovers';
-import { agent, hostileAgent } from '../escape/hostile-agent';
+import { agent, hostileConfig } from '../escape/hostile-agent';
 import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs, Place } from './place';
@@ -21,7 +21,7 @@ const dockerAt = (host: string, ...args: string[]): Promise<string> => docker('-
 
 /** A user whose engine is on another machine. */
 function userOf(host: string, shares: readonly string[] = [folder], more = ''): Cai {
-  const cai = new Cai(`${hostileAgent()}[engine]\nshares = ${JSON.stringify(shares)}\n${more}`);
+  const cai = new Cai(`${hostileConfig()}[engine]\nshares = ${JSON.stringify(shares)}\n${more}`);
   cai.env.DOCKER_HOST = host;
   return cai;
 }

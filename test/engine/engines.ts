@@ -55,7 +55,6 @@ export const expectedAbout = isKubernetes
         pids: false,
         cpus: true,
         systemCalls: true,
-        pause: false,
         restart: false,
         build: false,
       },
@@ -69,7 +68,6 @@ export const expectedAbout = isKubernetes
         pids: true,
         cpus: true,
         systemCalls: true,
-        pause: true,
         restart: true,
         build: true,
       },
@@ -97,7 +95,6 @@ export function testUnless(exception: keyof typeof exceptions | undefined) {
 
 /** What attacks need that pods do not have, or that cannot be shown on the cluster for tests, and why. */
 const missingOnPods = {
-  'files of the editor': 'nothing pauses a pod, so that its agent gets no files of the editor',
   'a limit of processes': 'nodes limit processes, and pods have no limit of their own',
   'a socket as the way in':
     'the way in is a port of the pod\'s loopback address, which "an agent connects to the sshd of a neighbour" tries',

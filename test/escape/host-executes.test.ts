@@ -6,9 +6,9 @@ import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { git, nameAuthor, newRepository } from '../engine/repository';
 import { Cai, folder, ownFile, ownFolder, type RunOptions } from '../engine/support';
-import { attempt, attemptWith } from './attempt';
+import { attempt } from './attempt';
 import { Canary } from './canary';
-import { agent, hostileConfig, Scene } from './hostile-agent';
+import { agent, hostileConfig } from './hostile-agent';
 
 let cai: Cai;
 let canary: Canary;
@@ -226,38 +226,6 @@ describe('an agent', () => {
     await new Place(cai, main).run(['sh', '-c', script.join('\n')]);
     return work(main);
   });
-
-  attemptWith('files of the editor')(
-    'an agent has a hook of core.hooksPath written by the editor and run by git',
-    async () => {
-      const repository = newRepository(cai, 'with-hooks-path');
-      const hook = join(repository, '.githooks/pre-commit');
-      ownFile(hook, '#!/bin/sh\n');
-      chmodSync(hook, 0o755);
-      git(cai, '-C', repository, 'config', 'core.hooksPath', '.githooks');
-      const scene = await Scene.open({ cai, workspace: repository });
-      await scene.write(hook, `#!/bin/sh\n${canary.sh}\n`);
-      await scene.close();
-      return work(repository);
-    },
-  );
-
-  attemptWith('files of the editor')(
-    'an agent has the configuration of a mounted repository written by the editor',
-    async () => {
-      const lib = newRepository(cai, 'mounted');
-      const own = new Cai(`${hostileConfig()}[[mounts]]\npath = "${lib}"\n`);
-      const scene = await Scene.open({
-        cai: own,
-        workspace: newRepository(cai, 'beside-mounted'),
-        additionalDirectories: [lib],
-      });
-      await scene.sh(`printf '#!/bin/sh\n${canary.sh}\n' > ${lib}/evil && chmod 755 ${lib}/evil`);
-      await scene.write(join(lib, '.git/config'), '[core]\n\tbare = false\n\tfsmonitor = ./evil\n');
-      await scene.close();
-      return work(lib);
-    },
-  );
 
   attempt('an agent reaches the git folder of its workspace by a mount of the folder above it', async () => {
     const above = join(folder, 'above');

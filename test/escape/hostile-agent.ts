@@ -23,13 +23,8 @@ export interface Claims {
   readonly refusal?: Json;
 }
 
-/** The user's configuration by which the agent is the hostile one and has the editor's files, TOML. More can follow. */
+/** The user's configuration by which the agent is the hostile one, TOML. More can follow. */
 export function hostileConfig(claims: Claims = {}): string {
-  return `[acp]\nfs = "editor"\n${hostileAgent(claims)}`;
-}
-
-/** The same, but that the agent has the editor's files only if that is the default. */
-export function hostileAgent(claims: Claims = {}): string {
   const command = ['node', '--input-type=module', '-e', program, JSON.stringify(claims)];
   return `[agents.${agent}]\ncommand = ${JSON.stringify(command)}\n`;
 }

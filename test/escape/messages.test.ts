@@ -1,7 +1,7 @@
 /** Attacks by what an agent writes: hostile lines and ids, sessions of others, words that an editor acts on. */
 import { ownFile } from '../engine/support';
 import type { Json } from '../support/inbox';
-import { attempt, attemptWith, reachedIf } from './attempt';
+import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
 import { Scene, sceneFor } from './hostile-agent';
 
@@ -52,12 +52,6 @@ describe('an agent and the session of another agent', () => {
   attempt('an agent asks for permission in the session of another', async () => {
     const params = { sessionId: victim.session, toolCall: { toolCallId: mark }, options: [{ optionId: 'a', name: 'a', kind: 'allow_once' }] }; // prettier-ignore
     return await seenBy(() => scene.take({ ask: 'session/request_permission', params }), isOfVictim);
-  });
-
-  attemptWith('files of the editor')('an agent reads a file by the session of another', async () => {
-    const params = { sessionId: victim.session, path: `${victim.workspace}/secret` };
-    const { error, result } = await scene.ask('fs/read_text_file', params);
-    return reachedIf(error === undefined, JSON.stringify(result));
   });
 
   attempt('an agent runs a command by the session of another', async () => {
@@ -166,35 +160,6 @@ describe('an agent and the lines that it writes', () => {
     ];
     return await seenBy(() => scene.take(...texts.map((each) => ({ line: each }))), isRun);
   });
-
-  attemptWith('files of the editor')(
-    'an agent writes what is no UTF-8, and the editor reads another path than was checked',
-    async () => {
-      const [start, end] = [`{"jsonrpc":"2.0","id":"u","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","path":"${scene.workspace}/`, `${canary.path}"}}\n`]; // prettier-ignore
-      // Overlong forms of "/../", half a surrogate pair, a byte that begins nothing.
-      const odd = [[0xc0, 0xae, 0xc0, 0xae, 0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xff], [0xe0, 0x80, 0xaf]];
-      const steps = odd.map((bytes) => ({
-        bytes: Buffer.concat([Buffer.from(start), Buffer.from(bytes), Buffer.from(end)]).toString('base64'),
-      }));
-      return await seenBy(
-        () => scene.take(...steps),
-        ({ method }) => method === 'fs/write_text_file',
-      );
-    },
-  );
-
-  attemptWith('files of the editor')(
-    'an agent gives the path of a file twice, and the editor reads another than was checked',
-    async () => {
-      const inside = `${scene.workspace}/file`;
-      const lines = ['path', 'p\\u0061th', '\\u0070ath'].flatMap((key) => [
-        `{"jsonrpc":"2.0","id":"1","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","path":"${inside}","${key}":"${canary.path}"}}`,
-        `{"jsonrpc":"2.0","id":"2","method":"fs/write_text_file","params":{"sessionId":"${scene.session}","content":"x","${key}":"${canary.path}","path":"${inside}"}}`,
-      ]);
-      const reached = await seenBy(() => scene.take(...lines.map((each) => ({ line: each }))), isRun);
-      return reached ?? canary.sung;
-    },
-  );
 
   attempt(
     'an agent ends the proxy, or another’s session, by lines that are too long or too deep',

@@ -1,12 +1,12 @@
 /** Attacks on what of the host a container is given: by links, by git folders, by what another workspace's agent writes. */
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { git, nameAuthor, newRepository } from '../engine/repository';
 import { rightsOf } from '../engine/rights';
 import { Cai, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
-import { attempt, attemptWith, reachedIf } from './attempt';
+import { attempt, reachedIf } from './attempt';
 import { Canary } from './canary';
 import { agent, hostileConfig, Scene } from './hostile-agent';
 
@@ -63,21 +63,6 @@ describe('what the user has configured', () => {
     cai.configure(hostileConfig());
     return reachedIf(stdout.includes('SECRET'), stdout.toString());
   });
-
-  attemptWith('files of the editor')(
-    'an agent writes through the editor into a mount that is read-only',
-    async () => {
-      const notes = join(folder, 'notes');
-      ownFile(join(notes, 'file'), 'as it was\n');
-      const config = `[[mounts]]\npath = "${notes}"\nread_only = true\n`;
-      const scene = await Scene.open({ config, additionalDirectories: [notes] });
-      if ((await scene.read(join(notes, 'file'))) === undefined)
-        throw new Error('the mount is not served at all');
-      await scene.write(join(notes, 'new'), 'evil\n');
-      await scene.close();
-      return reachedIf(existsSync(join(notes, 'new')), `${notes}/new was written`);
-    },
-  );
 
   attempt('an agent has its program run as a host server that lies in its workspace', async () => {
     const user = new Cai(`${hostileConfig()}[mcp]\nhost_servers = ["host-tool"]\n`);

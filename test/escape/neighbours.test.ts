@@ -30,14 +30,6 @@ describe('an agent, of the container of another workspace,', () => {
     return reachedIf(stdout !== '', stdout);
   });
 
-  attemptWith('files of the editor')(
-    'an agent has the editor read the workspace of a neighbour',
-    async () => {
-      const read = await scene.ask('fs/read_text_file', { path: `${neighbour.workspace}/secret` });
-      return reachedIf(read.error === undefined, JSON.stringify(read));
-    },
-  );
-
   attempt('an agent connects to the sshd of a neighbour', async () => {
     const { address } = await neighbour.container();
     const { stdout = '', stderr = '' } = await scene.tries(`python3 - <<'EOF'

@@ -3,7 +3,7 @@
  * now, and that the page has to be changed.
  */
 import { once } from 'node:events';
-import { existsSync, linkSync, readFileSync, renameSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, statfsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -15,7 +15,7 @@ import { authorityOf, identityFor } from '../../src/credentials/authority';
 import { commonHosts } from '../../src/egress/listed-hosts';
 import { Editor } from '../engine/editor';
 import { Place } from '../engine/place';
-import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
+import { Cai, folder, ownFile } from '../engine/support';
 import { newFolder } from '../support/temp-folder';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
@@ -309,32 +309,6 @@ open(
   'What a command prints reaches your terminal with every control sequence.',
   async () => (await neighbour.prints(['printf', '\\033]0;title\\007'])) === '\u001b]0;title\u0007',
 );
-
-open('With acp.fs = "editor", a write that comes after 5 s is not protected.', async () => {
-  const workspace = newWorkspace();
-  const [file, secret] = [join(workspace, 'file'), join(cai.home, 'private/late')];
-  ownFile(secret, 'SECRET');
-  const editor = Editor.start(cai, agent, { cwd: workspace });
-  let write = (): void => undefined;
-  editor.serve(
-    'fs/write_text_file',
-    async ({ path, content }) =>
-      await new Promise((resolve) => {
-        write = () => {
-          writeFileSync(path as string, content as string);
-          resolve(null);
-        };
-      }),
-  );
-  await editor.initialize({ fs: { writeTextFile: true } });
-  const session = await editor.newSession(workspace);
-  const asked = { ask: 'fs/write_text_file', params: { path: file, content: 'evil' } };
-  await editor.prompt(session, JSON.stringify([asked, { sh: `ln -s ${secret} ${file}` }]));
-  write();
-  editor.proxy.child.stdin.end();
-  await editor.proxy.ends();
-  return readFileSync(secret, 'utf8') === 'evil';
-});
 
 open('With CAI_ACP_DIRECT_SPAWN=1 an agent is a process of yours like any other.', async () => {
   const secret = join(cai.home, 'private/secret');

@@ -13,7 +13,7 @@ const own = '[agent]\ndata = "workspace"\n';
 const shared = '[agent]\ndata = "shared"\n';
 const open = '[network]\negress = "open"\n';
 /** Ignored, and told of, wherever the repository's file is read. */
-const widening = '[acp]\nfs = "editor"\n[mcp]\nhost_servers = ["x"]\n';
+const widening = '[acp]\nterminal = "off"\n[mcp]\nhost_servers = ["x"]\n';
 const hello = JSON.stringify({
   ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
   params: { protocolVersion: 1, clientCapabilities: { _meta: { 'terminal-auth': true } } },
@@ -74,7 +74,7 @@ describe('a sign-in that an editor is offered', () => {
     [
       'is in data that is shared, and the repository says something else',
       'opencode',
-      '[acp]\nfs = "off"\n',
+      '[container]\npids = 100\n',
       shared,
     ],
   ])('is for all workspaces where it %s', async (_, agent, repository, user) => {

@@ -17,8 +17,6 @@ const inapplicable = {
   copies: 'it needs no container, and "npm run test:escape" runs it',
   door: 'it is about the server, and network.test.ts has agents in pods try to reach one',
   'door-page': 'it needs no container, and "npm run test:escape" runs it',
-  'exchanged-files': 'nothing pauses a pod, so that its agent gets no files of the editor',
-  files: 'nothing pauses a pod, so that its agent gets no files of the editor',
   open: 'it is about what is open with Docker, and attacks nothing',
   'own-sshd': 'the way into a pod is no socket in a folder that the agent has',
   'way-in': 'the way into a pod is neither a socket in a folder nor a command that the engine starts',

@@ -5,10 +5,10 @@ import { planOf } from '../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../src/rpc/message';
 import { codeOf } from '../support/code-of';
 
-const withFiles = { config: { acp: { fs: 'editor' } } } as const;
+const withFiles = { hasFiles: true };
 const withSignIn = { signIn: { isPossible: true } };
 const none: HelloOptions = {
-  config: { acp: { fs: 'off' } },
+  hasFiles: false,
   terminals: 'off',
   signIn: { isPossible: false },
 };

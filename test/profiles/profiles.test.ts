@@ -76,16 +76,6 @@ describe('Profiles', () => {
       for (const cwd of ['/a/src', '/b', '/']) expect(startedIn(folder, cwd).find(params)).toBeUndefined();
     });
 
-    test('are not made of one that was told something else of the editor’s files', () => {
-      const folder = newFolder();
-      const inA = profilesIn(folder);
-      inA.ownRoot = '/a';
-      inA.find(params);
-      inA.heard(Object.assign(childOf('/a', withLogin), { files: 'editor' }), false);
-
-      expect(startedIn(folder, '/a/src').find(params)).toBeUndefined();
-    });
-
     test('come before what is said without a workspace', () => {
       const folder = recorded();
       const inA = profilesIn(folder);

@@ -1,5 +1,4 @@
 import { Vitals } from '../../src/relay/child-health';
-import type { Answer } from '../../src/agent/status';
 import type { CaiError } from '../../src/errors';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 
@@ -8,15 +7,15 @@ const periodMs = 5_000;
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-/** A child of which one request is open, run by a program that answers as long as it `isAlive`. */
+/** A child of which one request is open, run by a program that answers as long as it `works`. */
 function newChild() {
   const link = {
-    isAlive: true,
+    works: true,
     asked: 0,
-    ask: (_: string, limitMs: number): Promise<Answer | undefined> => {
+    isAlive: (limitMs: number): Promise<boolean> => {
       link.asked++;
-      if (link.isAlive) return Promise.resolve({ kind: 'answer', id: 1 });
-      return new Promise((resolve) => setTimeout(() => resolve(undefined), limitMs));
+      if (link.works) return Promise.resolve(true);
+      return new Promise((resolve) => setTimeout(() => resolve(false), limitMs));
     },
   };
   const child = { name: 'claude', isUsable: true, open: { size: 1 }, pid: 7, link };
@@ -44,7 +43,7 @@ describe('Vitals', () => {
     const { given } = looking(hung.child, well.child);
     await jest.advanceTimersByTimeAsync(periodMs);
     // Just after it has answered.
-    hung.link.isAlive = false;
+    hung.link.works = false;
 
     await jest.advanceTimersByTimeAsync(30_000 - 1);
 
@@ -58,9 +57,9 @@ describe('Vitals', () => {
     const { given } = looking(child);
 
     for (let count = 0; count < 10; count++) {
-      link.isAlive = false;
+      link.works = false;
       await jest.advanceTimersByTimeAsync(2 * periodMs);
-      link.isAlive = true;
+      link.works = true;
       await jest.advanceTimersByTimeAsync(2 * periodMs);
     }
 
@@ -70,7 +69,7 @@ describe('Vitals', () => {
   test('blames nobody for time in which it was stopped itself', async () => {
     const { child, link } = newChild();
     const { given } = looking(child);
-    link.isAlive = false;
+    link.works = false;
 
     for (let count = 0; count < 10; count++) {
       await jest.advanceTimersByTimeAsync(periodMs);

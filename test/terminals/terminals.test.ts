@@ -358,7 +358,7 @@ describe('terminals', () => {
     terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
     const { agentId: sessionId, child } = newSession(newChild());
     const cursor = new CursorRequests(core);
-    const requests = new AgentRequests(core, {} as unknown as Children, terminals, cursor, 1_024);
+    const requests = new AgentRequests(core, {} as unknown as Children, terminals, cursor, undefined);
 
     for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill']) {
       const params = { sessionId, command: 'true', terminalId: 't' };

@@ -58,7 +58,9 @@ export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.Desti
     log,
   });
   const terminals = isDirect ? 'off' : config.acp.terminal;
-  return { ...chosen, host, about, log, profiles, signIn, terminals } as const;
+  // In a container agents use the disk. The editor of a server may be on another machine, which has other files.
+  const hasFiles = isDirect && !host.isServed;
+  return { ...chosen, host, about, log, profiles, signIn, terminals, hasFiles } as const;
 }
 
 /**

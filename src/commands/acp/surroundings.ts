@@ -25,7 +25,7 @@ import type { EarlyAnswer } from './early-answer';
 /** What a connection is made from, besides what the proxy is. */
 export interface ConnectionOptions extends Pick<
   ProxyOptions,
-  'agent' | 'config' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
+  'agent' | 'config' | 'hasFiles' | 'host' | 'log' | 'profiles' | 'signIn' | 'terminals'
 > {
   /** Which process this is, for records. */
   readonly about: { readonly pid: number; readonly agent: string; readonly version: string };
@@ -63,7 +63,6 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     hasOwnData: (root: string | undefined) =>
       !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),
     configOf: (root: string) => configured(root, (its) => its, config),
-    filesOf: (root: string | undefined) => configured(root, ({ acp }) => acp.fs, 'off'),
     placesOf: (root: string) => placesOf(root, host, isDirect),
     commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
     allowAlways: (root: string | undefined, place: string): void => decide(state, root, 'allow', place),

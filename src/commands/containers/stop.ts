@@ -1,6 +1,5 @@
 /** `cai stop`: ends containers, which stay as they are. */
 import type { Host } from '../../system/host';
-import { freezeLocks, whileThawed } from '../../container/freeze';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { endContainers } from './end-containers';
@@ -25,14 +24,13 @@ whose configuration, image or folders have changed since is recreated, without w
 
 async function stop(options: Options, host: Host, names: readonly string[]): Promise<number> {
   const { engine, containers, none } = await select(names, options, host);
-  const locks = freezeLocks(host.folders.state);
   const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
   if (alive.length === 0)
     tell(`nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}`);
   const hasEnded = await endContainers(engine, alive, {
     isForced: options.force === true,
     done: 'stopped',
-    end: ({ id }) => whileThawed(engine, locks, id, () => engine.stopContainer(id, patienceSeconds)),
+    end: ({ id }) => engine.stopContainer(id, patienceSeconds),
   });
   return hasEnded ? 0 : 1;
 }

@@ -14,7 +14,7 @@ const enoughMemoryBytes = 2 * 2 ** 30;
 
 const limitRemedy = 'turn on the cgroup controllers for that, so that an agent cannot take the whole machine';
 
-/** What is said of an engine in any case that cannot do it, and what to do; `files` tells of the rest. */
+/** What to do about an engine that cannot do it. */
 const remedies = {
   memory: limitRemedy,
   pids: limitRemedy,
@@ -102,22 +102,6 @@ export function memory(facts: Facts): Finding {
   }
   if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
   return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
-}
-
-/** What stands against the files of the editor; said only where something does. */
-export function files({ configured, engine }: Facts): Finding | undefined {
-  if (configured?.config.acp.fs !== 'editor' || engine === undefined) return undefined;
-  const { machine, can } = engine.about;
-  if (machine === undefined && can.pause) return undefined;
-  if (machine !== undefined) {
-    const detail = `agents on another machine (${machine}) get no files of the editor`;
-    return { status: 'warn', detail, remedy: 'remove acp.fs = "editor"' };
-  }
-  return {
-    status: 'warn',
-    detail: 'agents in containers get no files of the editor: this engine cannot pause containers',
-    remedy: 'remove acp.fs = "editor", or turn on version 2 of cgroups',
-  };
 }
 
 function inGiB(bytes: number): string {

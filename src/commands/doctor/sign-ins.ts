@@ -5,7 +5,6 @@ import { catalog } from '../../agent/catalog';
 import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
 import { newSignInId, SignIns } from '../../credentials/kept-sign-in';
 import { storedIn, withoutTokens } from '../../credentials/stored-sign-in';
-import { isUp } from '../../container/freeze';
 import { noRights } from '../../container/engine/container-info';
 import type { ContainerPlan } from '../../container/engine/engine';
 import {
@@ -16,7 +15,7 @@ import {
   mountText,
   ownerLabels,
 } from '../../container/spec/spec';
-import { ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
+import { isUp, ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';
 import { need, type Facts, type Finding } from './checks';

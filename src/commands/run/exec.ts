@@ -7,7 +7,6 @@ import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
 import { commandEnvironment, type Variables } from '../../container/environment';
-import { Freezer, freezeLocks } from '../../container/freeze';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -110,13 +109,9 @@ async function runIn(
   options: ExecOptions,
   { host, guard, status }: Surroundings,
 ): Promise<number> {
-  const { config, engine, settings } = target.wanted;
+  const { config, settings } = target.wanted;
   const { container, connection } = await target.connect();
   guard.connection = connection;
-  guard.freezer = new Freezer(engine, freezeLocks(host.folders.state), {
-    container: container.id,
-    hostUser: settings.hostUser.uid,
-  });
   let beside: { close(): Promise<void> } | undefined;
   let sshAgent: ReturnType<typeof openSshAgent> | undefined;
   try {
@@ -141,7 +136,7 @@ async function runIn(
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);
-    // Whether stdout has a reader is up to `relay`: nothing may be left frozen if it has none.
+    // From here on `relay` deals with a stdout that has no reader.
     process.stdout.removeAllListeners('error');
     const ended = await relay(remote, process);
     if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
@@ -150,7 +145,6 @@ async function runIn(
     throw await target.explain(reason, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
-    await guard.thaw();
     await beside?.close();
     await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
     connection.end();

@@ -2,20 +2,15 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { answerQuestions } from '../../agent/status';
 import { askOnLink, type Ask } from '../../egress/ask';
 import { changesEnded } from '../../credentials/kept-sign-in';
-import type { Freezer } from '../../container/freeze';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { isRunning } from '../../system/process-identity';
 
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
-
-/** How long an engine may take to thaw at our end, in milliseconds. */
-const thawMs = 3_000;
 
 /** How often those are looked at who want the command, in milliseconds. */
 const wantedCheckMs = 1_000;
@@ -24,8 +19,6 @@ const wantedCheckMs = 1_000;
 export class Guard {
   /** The command, once it runs. */
   command: RemoteProcess | undefined;
-  /** Of its container, once that runs. */
-  freezer: Freezer | undefined;
   /** Its connection, which is ended when we leave. */
   connection: SshConnection | undefined;
   /** Asks whoever holds the other end of the lifeline; undefined without one. */
@@ -51,10 +44,7 @@ export class Guard {
     const lifeline = openSocket(fd);
     // Closing is told by the end, or by an error where something is still unread.
     lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
-    answerQuestions(lifeline, async (question) => {
-      if (this.freezer === undefined) throw new Error('no container runs yet');
-      await (question === 'freeze' ? this.freezer.freeze() : this.freezer.thaw());
-    });
+    answerQuestions(lifeline);
     this.ask = askOnLink(lifeline);
     return lifeline.unref();
   }
@@ -69,16 +59,7 @@ export class Guard {
 
   #leave(signal: (typeof forwarded)[number]): void {
     this.connection?.destroy();
-    void Promise.all([this.thaw(), changesEnded()]).finally(() =>
-      process.exit(128 + constants.signals[signal]),
-    );
-  }
-
-  /** Nothing must be left frozen; where the engine does not answer, the next command sees to that. */
-  async thaw(): Promise<void> {
-    if (this.freezer === undefined) return;
-    const thawed = this.freezer.thaw().catch(() => undefined);
-    await Promise.race([thawed, sleep(thawMs, undefined, { ref: false })]);
+    void changesEnded().finally(() => process.exit(128 + constants.signals[signal]));
   }
 }
 

@@ -6,7 +6,6 @@ export const capabilities = {
   pids: 'limit the number of processes',
   cpus: 'limit processors',
   systemCalls: 'filter system calls by our profile',
-  pause: 'pause containers',
   restart: 'start a container again that has ended',
   build: 'build images',
 } as const;

@@ -234,9 +234,6 @@ export interface Engine {
   /** What people type to see what the engine knows of the container of that name. */
   lookCommand(name: string): string;
 
-  /** Pauses all processes of a container, or lets them go on. Rejects with `CONTAINER_START`, also if that is so already. */
-  setPaused(id: string, isPaused: boolean): Promise<void>;
-
   /** Asks the first process to end, and kills it after `seconds`. Does nothing to a container that does not run. */
   stopContainer(id: string, seconds: number): Promise<void>;
 

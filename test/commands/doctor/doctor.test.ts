@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
-import { engine, files, installedBy, user, shares } from '../../../src/commands/doctor/engine';
+import { engine, installedBy, user, shares } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
 import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
@@ -275,8 +275,8 @@ describe('cai doctor without an engine', () => {
 const root = { uid: 0, gid: 0 };
 
 /** Facts of which only these are known. */
-function factsOf(settings: object, about: object, acp = {}): Facts {
-  const facts = { configured: { settings, config: { acp } }, engine: { about } };
+function factsOf(settings: object, about: object): Facts {
+  const facts = { configured: { settings }, engine: { about } };
   return facts as unknown as Facts;
 }
 
@@ -286,7 +286,6 @@ describe('engine', () => {
     pids: true,
     cpus: true,
     systemCalls: true,
-    pause: false,
     restart: true,
     build: true,
   };
@@ -381,13 +380,4 @@ describe('installedBy', () => {
   ])('says nothing where there are %s', (_what, changes) => {
     expect(installedBy({ ...request, ...changes })).toBeUndefined();
   });
-});
-
-test('the files of the editor are looked at where they are wanted and the engine cannot pause containers', () => {
-  expect(files(factsOf({}, { can: { pause: false } }, { fs: 'editor' }))).toMatchObject({
-    status: 'warn',
-    detail: expect.stringContaining('cannot pause') as unknown,
-  });
-  expect(files(factsOf({}, { can: { pause: true } }, { fs: 'editor' }))).toBeUndefined();
-  expect(files(factsOf({}, { can: { pause: false } }, { fs: 'off' }))).toBeUndefined();
 });

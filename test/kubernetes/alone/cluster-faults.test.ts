@@ -12,7 +12,7 @@ import { provideImages } from '../../engine/model';
 import { buildTimeoutMs, Place } from '../../engine/place';
 import type { Running } from '../../engine/running';
 import { Cai, newWorkspace, ownFile } from '../../engine/support';
-import { agent, hostileAgent } from '../../escape/hostile-agent';
+import { agent, hostileConfig } from '../../escape/hostile-agent';
 import { hastened } from '../../support/hastened';
 import { patienceMs } from '../../support/patience';
 import { kubectl, timeout } from '../kubectl';
@@ -98,7 +98,7 @@ const faults: Readonly<Record<string, Fault>> = {
 };
 
 const pinned = `[kubernetes]\nnode_selector = ["kubernetes.io/hostname=${node}"]\n`;
-const cai = new Cai(hostileAgent() + filesConfig.replace('[kubernetes]\n', pinned));
+const cai = new Cai(hostileConfig() + filesConfig.replace('[kubernetes]\n', pinned));
 
 const placeOf = (workspace: string): Place => new Place(cai, workspace, ['--agent', agent]);
 const [working, warm] = [newWorkspace(), newWorkspace()];

@@ -80,7 +80,6 @@ export function aboutOf(
       cpus: info.CpuCfsQuota && controllers.includes('cpu'),
       systemCalls: lacking === undefined,
       // Without root on version 1 of cgroups it is known that it cannot.
-      pause: !isRootless || info.CgroupVersion !== '1',
       restart: true,
       build: true,
     },

@@ -154,12 +154,6 @@ export class DockerEngine implements Engine {
   }
 
   /** As of `Engine`. */
-  async setPaused(id: string, isPaused: boolean): Promise<void> {
-    const verb = isPaused ? 'pause' : 'unpause';
-    await this.#askContainer(id, verb, (container) => container[verb]());
-  }
-
-  /** As of `Engine`. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#askContainer(id, 'stop', (container) =>
       container.stop({ t: seconds }).catch(unless(304, 404)),

@@ -95,7 +95,6 @@ export class KubernetesEngine implements Engine {
         pids: false,
         cpus: true,
         systemCalls: true,
-        pause: false,
         restart: false,
         build: false,
       },
@@ -208,11 +207,6 @@ export class KubernetesEngine implements Engine {
   /** As of `Engine`. */
   lookCommand(name: string): string {
     return kubectl(this.api.cluster, `describe pod ${objectName(name)}`);
-  }
-
-  /** As of `Engine`. */
-  setPaused(id: string): Promise<void> {
-    return Promise.reject(new CaiError('CONTAINER_START', `cannot pause ${id}: Kubernetes cannot do that`));
   }
 
   /** As of `Engine`: a pod that has ended is of no use. */

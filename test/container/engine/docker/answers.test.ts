@@ -11,19 +11,6 @@ import {
   textOfFrames,
 } from '../../../../src/container/engine/docker/answers';
 
-test.each([
-  ['name=rootless', '1', false],
-  ['name=rootless', '2', true],
-  ['name=rootless', undefined, true],
-  ['name=seccomp,profile=default', '1', true],
-])('an engine with %s on version %s of cgroups can pause containers: %s', (option, CgroupVersion, pause) => {
-  const info = { ServerVersion: '29', SecurityOptions: [option], CgroupVersion };
-
-  expect(aboutOf(info, { apiVersion: '1.41', isPodman: false }, { state: '/state' }).can).toMatchObject({
-    pause,
-  });
-});
-
 test('an engine on another machine shares no kernel, whatever version that has there', () => {
   const info = { Name: 'far', ServerVersion: '29', KernelVersion: release() };
   const greeting = { apiVersion: '1.41', isPodman: false };

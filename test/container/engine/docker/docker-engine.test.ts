@@ -358,7 +358,6 @@ describe('Engine.about', () => {
         pids: true,
         cpus: false,
         systemCalls: false,
-        pause: true,
         restart: true,
         build: true,
       },
