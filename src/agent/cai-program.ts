@@ -1,5 +1,5 @@
 /** Commands by which this program starts itself. */
-import { packageFile } from '../system/package-file';
+import { packageFile } from '../system/files/package-file';
 import type { AgentCommand } from './catalog';
 
 /** A command that starts our own program: the `node` that runs us, our script, the arguments. PATH does not count. */

@@ -1,6 +1,7 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
 import { objectIn } from '../system/state-folder';
+import { LineSplitter } from '../system/streams/line-splitter';
 
 /** What the command tells unasked. */
 export type AgentStatus =
@@ -69,13 +70,9 @@ function parseEnded(line: string): string[] | undefined {
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */
 function onLines(stream: Duplex, take: (line: string) => void): void {
-  let rest = '';
+  const lines = new LineSplitter();
   stream.on('error', () => undefined);
-  stream.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop()!;
-    lines.forEach(take);
-  });
+  stream.setEncoding('utf8').on('data', (text: string) => lines.take(text).forEach(take));
 }
 
 /** The questions of one end that the other has not answered. */

@@ -1,6 +1,7 @@
 /** What the end of a socket, or a refusal to open one, means for the connection that it carried. */
 import { closeCodes } from '../wire/carried';
 import { NotOurs } from './other-end';
+import { isCertificateError } from '../system/tls-errors';
 
 /** How a socket ended. */
 export interface Ending {
@@ -68,7 +69,7 @@ export function endingOfError(error: Error, isStandard: boolean): Ending {
       reason: `${reason}, and would get the token. Use the Unix socket of "cai serve" (unix:PATH), or https://`,
     };
   // A certificate does not get better by waiting.
-  if (/^(CERT_|ERR_TLS_CERT|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/.test(code))
+  if (isCertificateError(code))
     return { kind: 'refused', reason: `${reason}. If it is right, name its authority as "network.ca_file"` };
   if (isStandard && code === 'ENOENT')
     return {

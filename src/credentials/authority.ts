@@ -8,7 +8,7 @@ import { posix } from 'node:path';
 import type { pki } from 'node-forge';
 import { CaiError, messageOf } from '../errors';
 import { ProcessLocks } from '../system/process-lock';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { stateRemedy, unlessGone } from '../system/state-folder';
 
 /** A certificate and its key, as PEM. */

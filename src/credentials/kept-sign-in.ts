@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { within } from '../system/time-limit';
 import {
   readState,

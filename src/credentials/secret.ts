@@ -1,9 +1,9 @@
 /** A key of the user's, taken from where the configuration says. */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '../errors';
 import type { Host } from '../system/host';
 import type { Credential } from './services';
+import { outputOf } from '../system/program-output';
 
 /** How long a program may take that gives the key, which may ask the user for a password, in milliseconds. */
 const programMs = 60_000;
@@ -51,22 +51,12 @@ export class Secret {
   async #text(): Promise<string> {
     const { from } = this.credential;
     const { env } = this.host;
-    if (typeof from !== 'string') return await printedBy(from, env);
+    if (typeof from !== 'string') {
+      const [program, ...args] = from;
+      return await outputOf(program, args, { env, limitMs: programMs });
+    }
     const place = from.slice(from.indexOf(':') + 1);
     if (from.startsWith('env:')) return env[place] ?? '';
     return await readFile(place, 'utf8');
   }
-}
-
-function printedBy(
-  [program, ...args]: readonly [string, ...string[]],
-  env: NodeJS.ProcessEnv,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { env, timeout: programMs }, (error, stdout) => {
-      // Of the error nothing else is told: it has the arguments, and what the program says.
-      if (error) reject(new Error(`it ended with ${error.code ?? error.signal ?? 'an error'}`));
-      else resolve(stdout);
-    });
-  });
 }

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { isGroupAlive, signalGroup } from '../system/process-group';
 import { within } from '../system/time-limit';
 import type { End } from './failures';
+import { LineSplitter } from '../system/streams/line-splitter';
 
 /** How long a process group has between SIGTERM and SIGKILL, in milliseconds. */
 const killAfterMs = 300;
@@ -124,18 +125,11 @@ export class Run {
 
 /** The lines of a stream until it ends or is destroyed, without their ends; `null`: none. */
 async function* linesOf(stream: Readable | null): AsyncGenerator<string> {
-  let begun: string[] = [];
+  const lines = new LineSplitter();
   try {
-    for await (const chunk of stream?.setEncoding('utf8') ?? []) {
-      const [first = '', ...more] = (chunk as string).split('\n');
-      begun.push(first);
-      for (const next of more) {
-        yield begun.join('');
-        begun = [next];
-      }
-    }
+    for await (const chunk of stream?.setEncoding('utf8') ?? []) yield* lines.take(chunk as string);
   } catch {
     // It was destroyed, as its process is gone.
   }
-  if (begun.join('') !== '') yield begun.join('');
+  if (lines.rest !== '') yield lines.rest;
 }

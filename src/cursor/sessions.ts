@@ -3,10 +3,12 @@
  * editor was told, because the command line cannot tell the past of a chat. Only the user can read them.
  */
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { fstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
-import { replaceFile } from '../system/replace-file';
+import { appendLines, readLines } from '../system/files/json-lines';
+import { withFile } from '../system/files/open-file';
+import { replaceFile } from '../system/files/replace-file';
 import { objectIn, unlessFails, unlessGone } from '../system/state-folder';
 import { firstText, shapeOf } from './shapes';
 import type { Tokens } from './stream';
@@ -107,15 +109,16 @@ export class SessionStore {
   /** Adds what the editor was told, or has said, to the transcript of a session. */
   append(id: string, updates: readonly SessionUpdate[]): void {
     const file = this.#file(id, 'ndjson');
-    const size = unlessGone(() => statSync(file).size) ?? 0;
     const text = updates.map((update) => `${JSON.stringify(update)}\n`).join('');
-    if (size + text.length <= maxTranscriptBytes) appendFileSync(file, text, { mode: 0o600 });
+    withFile(file, 'a+', (open) => {
+      if (fstatSync(open).size + text.length <= maxTranscriptBytes) appendLines(open, text);
+    });
   }
 
   /** The transcript of a session; a line that was cut is left out. */
   transcript(id: string): SessionUpdate[] {
     const text = unlessGone(() => readFileSync(this.#file(id, 'ndjson'), 'utf8')) ?? '';
-    return text.split('\n').flatMap((line) => (objectIn(line) as SessionUpdate | undefined) ?? []);
+    return readLines(text, (value) => value as SessionUpdate);
   }
 
   #file(id: string, kind: 'json' | 'ndjson'): string {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CaiError, messageOf } from '../errors';
-import { packageFile } from '../system/package-file';
+import { packageFile } from '../system/files/package-file';
 import { buildSettings } from './build-settings';
 import type { Devcontainer, LocalEnv } from './devcontainer';
 

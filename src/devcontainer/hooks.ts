@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProcessLocks } from '../system/process-lock';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { objectIn, unlessFails } from '../system/state-folder';
 import type { Hook } from './metadata';
 

@@ -8,7 +8,7 @@ import { CaiError, messageOf } from '../errors';
 import { ProcessLocks, type Lock } from '../system/process-lock';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { recordName, stateRemedy } from '../system/state-folder';
 
 /** What a rule does. */

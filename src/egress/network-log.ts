@@ -2,9 +2,10 @@
  * Which hosts a workspace's commands have asked for, kept for `cai network log`: one JSON object a line. Several
  * processes may write at once. A disk that is full costs lines and nothing else.
  */
-import { appendFileSync, fstatSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
-import { endsWhole, withFile } from '../system/open-file';
+import { appendLines, readLines } from '../system/files/json-lines';
+import { withFile } from '../system/files/open-file';
 import { ProcessLocks } from '../system/process-lock';
 import { recordName, unlessFails, unlessGone } from '../system/state-folder';
 import { networkFolder } from './decisions';
@@ -69,10 +70,7 @@ export class NetworkLog {
   #append(line: string): void {
     mkdirSync(posix.dirname(this.#file), { recursive: true, mode: 0o700 });
     if (isFull(this.#file)) this.#turn();
-    // In one write, as others may write at the same time.
-    withFile(this.#file, 'a+', (file) =>
-      appendFileSync(file, endsWhole(file, fstatSync(file).size) ? line : `\n${line}`),
-    );
+    withFile(this.#file, 'a+', (file) => appendLines(file, line));
   }
 
   /** Only one process at a time, and only what is still full: else the half that was just begun would be the older. */
@@ -89,7 +87,9 @@ export class NetworkLog {
 /** What is logged of a workspace, or without one, the oldest first. Fails with the system's error. */
 export function readLog(state: string, root: string | undefined): NetworkEntry[] {
   const file = fileOf(state, root);
-  return [olderHalf(file), file].flatMap((half) => parse(unlessGone(() => readFileSync(half, 'utf8')) ?? ''));
+  return [olderHalf(file), file].flatMap((half) =>
+    readLines(unlessGone(() => readFileSync(half, 'utf8')) ?? '', entryOf),
+  );
 }
 
 function isFull(file: string): boolean {
@@ -104,19 +104,10 @@ function olderHalf(file: string): string {
   return file.replace(/\.log$/, '.old.log');
 }
 
-/** The entries of a text; lines that are damaged or of another version are left out. */
-function parse(text: string): NetworkEntry[] {
-  return text.split('\n').flatMap((line) => {
-    const entry = unlessFails(() => JSON.parse(line) as unknown);
-    return isEntry(entry) ? [entry] : [];
-  });
-}
-
-function isEntry(value: unknown): value is NetworkEntry {
-  const fields = Object(value) as Readonly<Record<string, unknown>>;
+function entryOf(fields: Readonly<Record<string, unknown>>): NetworkEntry | undefined {
   const texts = [fields.at, fields.agent, fields.place, fields.because];
-  return (
+  const isEntry =
     texts.every((text) => typeof text === 'string') &&
-    ['allowed', 'refused'].includes(fields.outcome as string)
-  );
+    ['allowed', 'refused'].includes(fields.outcome as string);
+  return isEntry ? (fields as unknown as NetworkEntry) : undefined;
 }

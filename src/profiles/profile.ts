@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { readRegularFile } from '../paths/read-regular-file';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 
 /** All that an agent's answer may depend on and that is known before it runs. */
 export interface ProfileKey {

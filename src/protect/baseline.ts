@@ -8,7 +8,7 @@ import { CaiError, messageOf } from '../errors';
 import { isInside } from '../paths/path-map';
 import { identityNow } from '../paths/pinned-folder';
 import { ancestry } from '../system/real-path';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { unlessFails } from '../system/state-folder';
 import {
   contentsOf,

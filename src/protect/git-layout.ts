@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { gitFolderIn, readGitFile } from '../workspace/git';
 import { lookAt, namesIn } from '../paths/look-inside';
 import { isInside } from '../paths/path-map';
-import { bytesAt, withFile } from '../system/open-file';
+import { bytesAt, withFile } from '../system/files/open-file';
 import { unlessFails, unlessGone } from '../system/state-folder';
 
 /** Of one workspace only so many work trees are looked at. */

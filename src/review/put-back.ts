@@ -6,7 +6,7 @@ import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, linkIn, openState } from '../protect/inventory';
-import { withFile } from '../system/open-file';
+import { withFile } from '../system/files/open-file';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
 

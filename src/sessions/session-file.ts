@@ -8,9 +8,10 @@ import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { ProcessLocks, type Lock } from '../system/process-lock';
-import { replaceFile } from '../system/replace-file';
-import { stateRemedy } from '../system/state-folder';
-import { endsWhole, withFile } from '../system/open-file';
+import { replaceFile } from '../system/files/replace-file';
+import { objectIn, stateRemedy } from '../system/state-folder';
+import { appendLines } from '../system/files/json-lines';
+import { withFile } from '../system/files/open-file';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
@@ -118,10 +119,9 @@ export class SessionFile {
   #appendOnce(lines: string): boolean {
     return withFile(this.path, 'a+', (file) => {
       const { size, ino } = fstatSync(file);
-      const text = endsWhole(file, size) ? lines : `\n${lines}`;
-      appendFileSync(file, text);
+      const bytes = appendLines(file, lines);
       // What nobody else has changed need not be read again.
-      if (size === Math.max(this.#size, 0)) this.#size = size + Buffer.byteLength(text);
+      if (size === Math.max(this.#size, 0)) this.#size = size + bytes;
       return ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
     });
   }
@@ -225,12 +225,7 @@ function lineOf(record: SessionRecord | GoneRecord): string {
 
 /** Undefined for a line that is damaged or of another version. */
 function parseLine(line: string): SessionRecord | GoneRecord | undefined {
-  let value: Readonly<Record<string, unknown>> | null;
-  try {
-    value = JSON.parse(line) as typeof value;
-  } catch {
-    return undefined;
-  }
+  const value = objectIn(line);
   const texts = members.map((name) => [name, value?.[name]]).filter(([, text]) => typeof text === 'string');
   const record = Object.fromEntries(texts) as unknown as SessionRecord;
   if ('id' in record && value?.gone === true) return { id: record.id, gone: true, at: record.at };

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { stateRemedy, unlessGone } from '../system/state-folder';
-import { endsWhole, withFile } from '../system/open-file';
+import { appendLines, readLines } from '../system/files/json-lines';
+import { withFile } from '../system/files/open-file';
 
 /** What tokens are spent on; `total` is the agent's own sum. */
 export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thought', 'total'] as const;
@@ -103,11 +104,9 @@ export class UsageFile {
     }
   }
 
-  /** Adds whole lines in one write, as others may write at the same time. */
   #appendText(path: string, text: string): void {
     withFile(path, 'a+', (file) => {
-      const { size } = fs.fstatSync(file);
-      if (size < maxFileBytes) fs.writeSync(file, endsWhole(file, size) ? text : `\n${text}`);
+      if (fs.fstatSync(file).size < maxFileBytes) appendLines(file, text);
       else this.#warn({ file: path, maxBytes: maxFileBytes }, 'no more usage is written down this month');
     });
   }
@@ -137,7 +136,9 @@ export class UsageFile {
     const names = await readdir(this.folder).catch(() => []);
     for (const name of monthsOf(names).slice(-2).reverse()) {
       const text = await readFile(join(this.folder, name), 'utf8').catch(() => '');
-      const told = parse(text).findLast((record) => record.session === session && record.sessionCost);
+      const told = readLines(text, recordOf).findLast(
+        (record) => record.session === session && record.sessionCost,
+      );
       if (told !== undefined) return told.sessionCost;
     }
     return undefined;
@@ -157,7 +158,7 @@ export class UsageFile {
 export function readUsage(folder: string, sinceMs: number): UsageRecord[] {
   const all = unlessGone(() => fs.readdirSync(folder)) ?? [];
   const names = monthsOf(all).filter((name) => name >= nameOf(sinceMs));
-  const records = names.flatMap((name) => parse(fs.readFileSync(join(folder, name), 'utf8')));
+  const records = names.flatMap((name) => readLines(fs.readFileSync(join(folder, name), 'utf8'), recordOf));
   return records.filter(({ at }) => Date.parse(at) >= sinceMs);
 }
 
@@ -171,16 +172,8 @@ function monthsOf(names: readonly string[]): string[] {
   return names.filter((name) => /^\d{4}-\d{2}\.ndjson$/.test(name)).sort();
 }
 
-/** The records of a text; lines that are damaged or of another version are left out. */
-function parse(text: string): UsageRecord[] {
-  return text.split('\n').flatMap((line) => {
-    try {
-      const value = JSON.parse(line) as unknown;
-      return isRecord(value) ? [value] : [];
-    } catch {
-      return [];
-    }
-  });
+function recordOf(value: Readonly<Record<string, unknown>>): UsageRecord | undefined {
+  return isRecord(value) ? value : undefined;
 }
 
 function isRecord(value: unknown): value is UsageRecord {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { replaceFile } from '../system/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { unlessFails } from '../system/state-folder';
 
 /**

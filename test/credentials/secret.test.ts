@@ -34,7 +34,7 @@ describe('Secret', () => {
       {},
       'the key for anthropic cannot be had from the program sh: it ended with 3',
     ],
-    [['/nowhere/program'], {}, 'the program /nowhere/program: it ended with ENOENT'],
+    [['/nowhere/program'], {}, 'the program /nowhere/program: there is no such program'],
     ['env:MY_KEY', { MY_KEY: 'two words' }, 'what env:MY_KEY has is no key for anthropic'],
     ['env:MY_KEY', { MY_KEY: 'line\r\nX: y' }, 'what env:MY_KEY has is no key for anthropic'],
     ['env:MY_KEY', { MY_KEY: 'x'.repeat(20_000) }, 'what env:MY_KEY has is no key for anthropic'],

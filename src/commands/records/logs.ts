@@ -6,7 +6,7 @@ import { agentNameOf } from '../../agent/catalog';
 import { loadConfig } from '../../config/config';
 import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
-import { bytesAt, withFile } from '../../system/open-file';
+import { bytesAt, withFile } from '../../system/files/open-file';
 import { printableLine, quoted } from '../../system/quoted';
 import { readState, unlessFails, unlessGone } from '../../system/state-folder';
 import { declare } from '../support/command';

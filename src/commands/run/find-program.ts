@@ -5,7 +5,7 @@ import type { AgentFolders } from '../../paths/agent-folders';
 import { orForget } from '../../config/chosen-path';
 import { isOfNoAgent, isProgram } from '../../paths/safe-program';
 import { searchFolders } from '../../paths/search-path';
-import { bytesAt, withFile } from '../../system/open-file';
+import { bytesAt, withFile } from '../../system/files/open-file';
 import { unlessFails } from '../../system/state-folder';
 
 /** As much of a script's first line as Linux reads. Source: linux/binfmts.h, `BINPRM_BUF_SIZE`. */

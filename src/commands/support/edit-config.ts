@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { patch } from '@decimalturn/toml-patch';
 import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
-import { replaceFile } from '../../system/replace-file';
+import { replaceFile } from '../../system/files/replace-file';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf, configKeys, loadConfig, readIfThere } from '../../config/config';
 import { readSettings } from '../../config/config-reader';

@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isProgram } from '../../paths/safe-program';
-import { packageFile } from '../../system/package-file';
+import { packageFile } from '../../system/files/package-file';
 
 /** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */
 const desktopPath =

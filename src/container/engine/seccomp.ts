@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFile } from '../../system/package-file';
-import { replaceFile } from '../../system/replace-file';
+import { packageFile } from '../../system/files/package-file';
+import { replaceFile } from '../../system/files/replace-file';
 import { engineProfile } from './container-info';
 
 /** Our profile as one line of JSON. */

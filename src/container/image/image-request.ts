@@ -10,7 +10,7 @@ import { buildSettings } from '../../devcontainer/build-settings';
 import type { Devcontainer, LocalEnv } from '../../devcontainer/devcontainer';
 import { CaiError, messageOf } from '../../errors';
 import { safeProgram } from '../../paths/safe-program';
-import { packageFile } from '../../system/package-file';
+import { packageFile } from '../../system/files/package-file';
 import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */

@@ -10,7 +10,7 @@ import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
 import { Requests } from '../../network/requests';
 import { readRegularFile } from '../../paths/read-regular-file';
-import { replaceFile } from '../../system/replace-file';
+import { replaceFile } from '../../system/files/replace-file';
 import { objectIn, readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';
 

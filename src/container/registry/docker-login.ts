@@ -1,5 +1,4 @@
 /** What `docker login` has kept. Source: docker/cli, "Credential stores"; docker/docker-credential-helpers. */
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
@@ -7,6 +6,7 @@ import type { Host } from '../../system/host';
 import { errorCodeOf } from '../../system/real-path';
 import { unlessFails } from '../../system/state-folder';
 import { loginKey } from './reference';
+import { outputOf, type OutputFailure } from '../../system/program-output';
 
 /** Who a registry knows the user as. */
 export type Login =
@@ -82,19 +82,12 @@ async function askHelper(helper: string, key: string, env: NodeJS.ProcessEnv): P
   const failure = (why: string) =>
     unusable(`${program}, which keeps logins of Docker, gave none for ${key}: ${why}`);
   if (!/^[\w.-]+$/.test(helper)) throw failure('it has the name of no program');
-  const printed = await new Promise<string | undefined>((resolve, reject) => {
-    const settings = { env, timeout: programMs, killSignal: 'SIGKILL' } as const;
-    const child = execFile(program, ['get'], settings, (error, stdout) => {
-      if (error === null) resolve(stdout);
-      // Its way to say that there is none; else it may say anything, which is not told.
-      else if (/credentials not found/i.test(stdout)) resolve(undefined);
-      else if (error.code === 'ENOENT') reject(failure('there is no such program'));
-      else if (error.killed === true) reject(failure(`it had not ended after ${programMs / 1000} s`));
-      else reject(failure(`it ended with ${error.code ?? error.signal ?? 'an error'}`));
-    });
-    // One that has ended without reading is judged by its status.
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(key);
+  const settings = { env, limitMs: programMs, input: key };
+  const printed = await outputOf(program, ['get'], settings).catch((reason: unknown) => {
+    const { stdout, message } = reason as OutputFailure;
+    // Its way to say that there is none; else it may say anything, which is not told.
+    if (/credentials not found/i.test(stdout)) return undefined;
+    throw failure(message);
   });
   if (printed === undefined) return undefined;
   const said = unlessFails(() => JSON.parse(printed) as Readonly<Record<string, unknown>> | null) ?? {};

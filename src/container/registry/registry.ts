@@ -14,6 +14,7 @@ import { authorizationFor } from './authorization';
 import { dockerLogin, type Login } from './docker-login';
 import { apiHost, digestForm, parseReference, type Reference } from './reference';
 import { Requests, type Answer } from '../../network/requests';
+import { isTlsError } from '../../system/tls-errors';
 
 export type { Login } from './docker-login';
 
@@ -184,13 +185,12 @@ function saidIn({ body }: Answer): string {
   return typeof first?.message === 'string' ? ` (${printableLine(first.message).slice(0, 200)})` : '';
 }
 
-/** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
+/** The connection failed, or ended before the answer did. */
 function unreachable({ registry }: Reference, reason: unknown): CaiError {
   const { code = '' } = reason as NodeJS.ErrnoException;
   // Of several addresses that all failed there is no message.
   const why = printableLine(messageOf(reason)) || code;
-  const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
-  const remedy = isTls
+  const remedy = isTlsError(code)
     ? 'name a file with the certificate that signs its own (PEM) as "ca_file" in [network] of your config.toml'
     : 'see whether "registry" in [image] of your config.toml is right, and whether the proxies in [network] are';
   const text = `the registry ${registry} cannot be reached (${why}): ${remedy}`;

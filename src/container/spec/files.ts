@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { packageFile } from '../../system/package-file';
+import { packageFile } from '../../system/files/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';

@@ -9,7 +9,7 @@ import type { Patterns } from '../../protect/git-named-paths';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
 import { isProtectable, type ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
-import { withFile } from '../../system/open-file';
+import { withFile } from '../../system/files/open-file';
 import { errorCodeOf } from '../../system/real-path';
 import { unlessFails } from '../../system/state-folder';
 import type { Bind } from './spec';

@@ -15,10 +15,10 @@ import { ownerName } from '../../config/serve-words';
 import { ownTokenFile, serveFolder } from '../../config/serve-places';
 import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
-import { withFile } from '../../system/open-file';
+import { withFile } from '../../system/files/open-file';
 import { ProcessLocks } from '../../system/process-lock';
 import { errorCodeOf } from '../../system/real-path';
-import { replaceFile } from '../../system/replace-file';
+import { replaceFile } from '../../system/files/replace-file';
 import { stampOf } from './stamp';
 
 /** What every token begins with: people and programs that look for secrets know it by that. */

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../child/child-data';
 import { ownerName } from '../../config/serve-words';
 import { isInside } from '../../paths/path-map';
-import { packageFile } from '../../system/package-file';
+import { packageFile } from '../../system/files/package-file';
 import type { Connections } from '../connections';
 import type { Door } from '../door/door';
 import type { Request } from '../door/request-rules';

@@ -2,6 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { CaiError } from '../../../errors';
 import type { BuildEvent } from '../engine';
+import { LineSplitter } from '../../../system/streams/line-splitter';
 
 /** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */
 const tailLines = 20;
@@ -87,11 +88,9 @@ interface Message {
 
 async function* messagesOf(answer: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
   const decoder = new TextDecoder();
-  let unfinished = '';
-  for await (const chunk of answer) {
-    const lines = (unfinished + decoder.decode(chunk, { stream: true })).split('\n');
-    unfinished = lines.pop()!;
-    for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as Message;
-  }
-  if (unfinished.trim() !== '') yield JSON.parse(unfinished) as Message;
+  const lines = new LineSplitter();
+  for await (const chunk of answer)
+    for (const line of lines.take(decoder.decode(chunk, { stream: true })))
+      if (line.trim() !== '') yield JSON.parse(line) as Message;
+  if (lines.rest.trim() !== '') yield JSON.parse(lines.rest) as Message;
 }

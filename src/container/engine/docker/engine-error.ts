@@ -2,6 +2,7 @@
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import { originOf, type EngineAddress } from './context';
 import { SshFailure } from './elsewhere/ssh-failure';
+import { isTlsError } from '../../../system/tls-errors';
 
 /** The failure of a request that the engine leaves without an answer. */
 export class EngineSilent extends Error {
@@ -110,7 +111,7 @@ const start = `start it ("sudo systemctl start docker", or Docker Desktop), or $
 const notHttp =
   'cannot be reached: what comes by ssh is no answer of an engine: the account there must run commands, and print nothing by itself when it does';
 
-/** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
+/** The connection failed, or ended before the answer did. */
 function unreachable(reason: unknown, address: EngineAddress, what: string): CaiError {
   if (reason instanceof SshFailure)
     return new CaiError('NO_ENGINE', `${nameOf(address)} ${reason.message}`, undefined, { cause: reason });
@@ -128,8 +129,7 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
     ECONNRESET: brokeOff,
     EPIPE: brokeOff,
   };
-  const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
-  const otherwise = isTls
+  const otherwise = isTlsError(code)
     ? `and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`
     : `could not ${what} (${messageOf(reason)}): see whether "docker version" works`;
   const text = `${nameOf(address)} ${said[code] ?? otherwise}`;

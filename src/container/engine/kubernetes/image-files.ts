@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../../system/replace-file';
+import { replaceFile } from '../../../system/files/replace-file';
 import { objectIn, unlessFails } from '../../../system/state-folder';
 import type { InnerFiles } from '../engine';
 import type { InnerFile } from '../engine-info';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Host } from '../../../../system/host';
-import { replaceFile } from '../../../../system/replace-file';
+import { replaceFile } from '../../../../system/files/replace-file';
 import { unlessFails } from '../../../../system/state-folder';
 
 /** Where `ssh://` leads. */

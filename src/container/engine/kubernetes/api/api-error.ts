@@ -2,6 +2,7 @@
 import { CaiError, messageOf, type FailureCode } from '../../../../errors';
 import { printableLine } from '../../../../system/quoted';
 import { nameAnother, nameOf, type Cluster } from './kubeconfig';
+import { isTlsError } from '../../../../system/tls-errors';
 
 /** Of a long text that is no Status, so much is told, in characters. */
 const maxSaid = 300;
@@ -235,9 +236,7 @@ function signIn({ context }: Cluster): string {
   return `the credentials of that context are refused or have expired: sign in again until "kubectl --context ${context} get pods" works`;
 }
 
-const isTls = /^(?:EPROTO|ERR_(?:TLS|SSL|OSSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-/** The connection failed, or ended before the answer did. Source: Node, error codes of TLS and of OpenSSL. */
+/** The connection failed, or ended before the answer did. */
 function unreachable(reason: unknown, cluster: Cluster, what: string): string {
   const { code = '' } = reason as NodeJS.ErrnoException;
   const see = `see whether "${kubectl(cluster, 'version')}" works, or ${nameAnother}`;
@@ -250,7 +249,7 @@ function unreachable(reason: unknown, cluster: Cluster, what: string): string {
     ...{ ETIMEDOUT: noWay, EHOSTUNREACH: noWay, ENETUNREACH: noWay },
     ...{ ECONNRESET: brokeOff, EPIPE: brokeOff },
   };
-  const otherwise = isTls.test(code)
+  const otherwise = isTlsError(code)
     ? `and cai do not trust each other (${messageOf(reason)}): check the certificates of that context`
     : `could not ${what} (${messageOf(reason)}): ${see}`;
   return `${nameOf(cluster)} ${said[code] ?? otherwise}`;

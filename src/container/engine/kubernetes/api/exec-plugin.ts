@@ -1,14 +1,13 @@
 /** Programs that give credentials. Source: Kubernetes, "client-go credential plugins", and client.authentication.k8s.io/v1. */
-import { execFile } from 'node:child_process';
 import { unlessFails } from '../../../../system/state-folder';
 import type { CaiError } from '../../../../errors';
 import type { Entry } from './kubeconfig-file';
+import { outputOf, type OutputFailure } from '../../../../system/program-output';
 
 /** How long a program may take, in milliseconds. */
 const programMs = 60_000;
 /** So long before they expire, credentials count no more, in milliseconds. */
 const earlyMs = 30_000;
-const maxOutputBytes = 1024 * 1024;
 
 const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 
@@ -87,26 +86,13 @@ export class ExecPlugin {
     return this.#read(await this.#output(Array.isArray(args) ? args.map(String) : [], env));
   }
 
-  #output(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-    const settings = {
-      env,
-      timeout: this.limitMs,
-      killSignal: 'SIGKILL',
-      maxBuffer: maxOutputBytes,
-    } as const;
-    return new Promise((resolve, reject) => {
-      const child = execFile(this.#command, args, settings, (error, stdout) => {
-        if (error === null) resolve(stdout);
-        // Of the error nothing else is told: it has the arguments, and what the program says.
-        else if (error.code === 'ENOENT')
-          reject(this.#failure('there is no such program', this.#hint('install it')));
-        else if (error.killed === true)
-          reject(this.#failure(`it had not ended after ${this.limitMs / 1000} s`));
-        else reject(this.#failure(`it ended with ${error.code ?? error.signal ?? 'an error'}`));
-      });
-      // Nobody answers its questions.
-      child.stdin?.end();
-    });
+  async #output(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+    try {
+      return await outputOf(this.#command, args, { env, limitMs: this.limitMs });
+    } catch (reason) {
+      const { message, isMissing } = reason as OutputFailure;
+      throw this.#failure(message, isMissing ? this.#hint('install it') : undefined);
+    }
   }
 
   #read(stdout: string): Given {

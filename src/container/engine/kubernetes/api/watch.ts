@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
+import { LineSplitter } from '../../../../system/streams/line-splitter';
 
 /** One thing that happened; objects are as the API server sends them. */
 export type WatchEvent =
@@ -134,12 +135,9 @@ interface Sent {
 /** What follows the last line end is the piece of a line that was cut. */
 async function* linesOf(body: Readable): AsyncGenerator<string> {
   body.setEncoding('utf8');
-  let rest = '';
-  for await (const chunk of body as AsyncIterable<string>) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop()!;
-    yield* lines.filter((line) => line !== '');
-  }
+  const lines = new LineSplitter();
+  for await (const chunk of body as AsyncIterable<string>)
+    yield* lines.take(chunk).filter((line) => line !== '');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFile } from '../../src/system/replace-file';
-import { newFolder } from '../support/temp-folder';
+import { replaceFile } from '../../../src/system/files/replace-file';
+import { newFolder } from '../../support/temp-folder';
 
 test('writes a file for its owner alone, in a folder that is made, and leaves nothing else', () => {
   const folder = join(newFolder(), 'deep');

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { CaiError } from '../errors';
+import { CaiError } from '../../errors';
 
 /** Looked for once: who removes the package while it runs cannot have another folder taken for it. */
 let packageFolder: string | undefined;

@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { builtin } from './builtin';
+import { builtin } from '../builtin';
 
 /**
  * Writes a file of ours, in the place of one that may be there, by renaming: whoever reads meanwhile sees the old one or

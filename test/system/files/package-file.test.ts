@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageFile } from '../../src/system/package-file';
-import { patienceMs } from '../support/patience';
-import { compiled } from '../support/program';
-import { newFolder } from '../support/temp-folder';
+import { packageFile } from '../../../src/system/files/package-file';
+import { patienceMs } from '../../support/patience';
+import { compiled } from '../../support/program';
+import { newFolder } from '../../support/temp-folder';
 
 const program = compiled(`
   import { rmSync } from 'node:fs';
-  import { packageFile } from './src/system/package-file';
+  import { packageFile } from './src/system/files/package-file';
   const tell = () => { try { console.log(packageFile('a')); } catch (error) { console.log(error.code + ' ' + error.message); } };
   tell();
   rmSync(process.argv[2], { force: true });
@@ -24,7 +24,7 @@ function said(folder: string, removed: string): string {
 }
 
 test('is below the folder of the package', () => {
-  expect(packageFile('bin/cai')).toBe(join(__dirname, '../../bin/cai'));
+  expect(packageFile('bin/cai')).toBe(join(__dirname, '../../../bin/cai'));
 });
 
 test('stays where it was when the package is removed', () => {

@@ -16,10 +16,3 @@ export function bytesAt(file: number, start: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   return bytes.subarray(0, readSync(file, bytes, 0, length, start));
 }
-
-/** Whether the last line of an open file of that size has its end: a crash or a full disk can cut a record short. */
-export function endsWhole(file: number, size: number): boolean {
-  const last = Buffer.alloc(1, '\n');
-  readSync(file, last, 0, 1, Math.max(size - 1, 0));
-  return last.toString() === '\n';
-}

@@ -1,0 +1,52 @@
+/** Programs of the user that print something short, such as a key or a login. */
+import { execFile, type ExecFileException } from 'node:child_process';
+
+/** How much a program may print, in bytes. */
+const maxBytes = 2 ** 20;
+
+/** How a program is run. */
+export interface ProgramOptions {
+  /** Its whole environment. */
+  readonly env: NodeJS.ProcessEnv;
+  /** How long it may take, in milliseconds; then it gets SIGKILL. */
+  readonly limitMs: number;
+  /** What it reads. Default: nothing, so that it can ask for nothing. */
+  readonly input?: string;
+}
+
+/**
+ * A failure of a program: why, as in "it ended with 1". It holds neither its arguments nor what it has said on stderr,
+ * which may be secrets.
+ */
+export class OutputFailure extends Error {
+  /** `stdout`: what it has printed; `isMissing`: there is no such program. */
+  constructor(
+    why: string,
+    readonly stdout: string,
+    readonly isMissing: boolean,
+  ) {
+    super(why);
+  }
+}
+
+/** What a program prints to stdout. Rejects with `OutputFailure`. */
+export function outputOf(program: string, args: readonly string[], options: ProgramOptions): Promise<string> {
+  const { env, limitMs, input } = options;
+  const settings = { env, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: maxBytes } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, args, settings, (error, stdout) => {
+      if (error === null) resolve(stdout);
+      else reject(new OutputFailure(whyOf(error, limitMs), stdout, error.code === 'ENOENT'));
+    });
+    // A program that has ended without reading is judged by its status.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+function whyOf(error: ExecFileException, limitMs: number): string {
+  if (error.code === 'ENOENT') return 'there is no such program';
+  if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it prints too much';
+  if (error.killed === true) return `it had not ended after ${limitMs / 1000} s`;
+  return `it ended with ${error.code ?? error.signal ?? 'an error'}`;
+}
