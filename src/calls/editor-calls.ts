@@ -40,10 +40,6 @@ export class EditorCalls {
     private readonly children: Children,
     private readonly options: EditorCallsOptions,
   ) {
-    // A request that was cancelled while it waited has been answered.
-    core.sessions.room.serve = (call) => {
-      if (call.request === undefined || core.requests.isWanted(call.request)) this.serve(call);
-    };
     this.#opener = new SessionOpener(core, children, options);
     this.#restorer = new SessionRestorer(core, { ...options, opener: this.#opener });
     this.#ender = new SessionEnder(core, children, options.host);

@@ -19,7 +19,6 @@ import { cancelled, forkElsewhere, noSession, unknownSession } from '../protocol
 import type { Call } from '../sessions/call';
 import type { AgentSession, Place, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
-import { WaitingRoom } from '../sessions/waiting-room';
 import type { SessionRecord } from '../sessions/session-file';
 import { canRelearn, relearn } from './unremembered-session';
 import { SessionPlaces } from './session-places';
@@ -52,7 +51,7 @@ export class SessionOpener {
     private readonly children: Children,
     private readonly options: SessionOpenerOptions,
   ) {
-    this.#places = new SessionPlaces(children, options.host, new WaitingRoom(core.sessions.room.sizeBytes));
+    this.#places = new SessionPlaces(children, options.host, core.newBudget());
   }
 
   /**

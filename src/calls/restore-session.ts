@@ -111,7 +111,7 @@ export class SessionRestorer {
     this.core.sessions.drop(owner);
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'));
     for (const each of waiting) {
-      if (each.row.route === 'delete') this.core.sessions.room.serve(each);
+      if (each.row.route === 'delete') this.core.serveAgain(each);
       else this.core.fail(each, reason);
     }
   }

@@ -15,7 +15,7 @@ import { recordedRoots } from '../workspace/records';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
-import type { WaitingRoom } from '../sessions/waiting-room';
+import type { CallBudget } from '../sessions/call-budget';
 import type { AgentSession, Place } from '../sessions/session';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
@@ -46,11 +46,11 @@ export class SessionPlaces {
   /** By folder, the last call that has not been sent yet: those before it are over when it is. */
   readonly #turns = new Map<string, Turn>();
 
-  /** `children` know what their agents see of this machine. `room`: for the calls that have not been sent yet. */
+  /** `children` know what their agents see of this machine. `budget`: for the calls that have not been sent yet. */
   constructor(
     private readonly children: Children,
     private readonly host: Host,
-    private readonly room: WaitingRoom,
+    private readonly budget: CallBudget,
   ) {}
 
   /**
@@ -63,7 +63,7 @@ export class SessionPlaces {
     const cwd = folder ?? cwdOf(message);
     if (cwd === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
-    if (!this.room.take(call))
+    if (!this.budget.take(call))
       throw new CaiError('AGENT_STALLED', 'too many sessions are being opened: try again in a moment');
     const before = [...this.#turns.values()].filter((turn) => this.#mayShare(turn.cwd, cwd));
     let setOver = (): void => undefined;
@@ -77,7 +77,7 @@ export class SessionPlaces {
         if ((await earlier.workspace)?.root === found.workspace.root) await earlier.over;
       await step(found);
     } finally {
-      this.room.leave(call);
+      this.budget.giveBack(call);
       void Promise.resolve(previous?.over).then(() => {
         if (this.#turns.get(cwd) === turn) this.#turns.delete(cwd);
         setOver();

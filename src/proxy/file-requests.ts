@@ -38,7 +38,11 @@ export class FileRequests {
     }
     child.pause();
     void this.#serve(call, pass)
-      .catch((error: unknown) => this.#refuse(call, rpcErrorOf(error)))
+      .catch((error: unknown) => {
+        if (error instanceof CaiError && error.code === 'REPLACED')
+          this.core.log.warn({ root: child.root }, 'a folder of a session was replaced');
+        this.#refuse(call, rpcErrorOf(error));
+      })
       .finally(() => child.resume());
   }
 

@@ -5,7 +5,7 @@ import type { Recorder } from '../recording/recorder';
 import type { Core } from '../relay/core';
 import type { LineWriter } from '../rpc/writer';
 import type { SessionObserver } from '../sessions/observer';
-import type { SessionTable } from '../sessions/session-table';
+import type { SessionStore } from '../sessions/session-records';
 import type { SignIn } from '../sign-in/sign-in';
 import type { Host } from '../system/host';
 import type { Log } from '../system/log';
@@ -27,8 +27,8 @@ export interface ProxyOptions {
   readonly profiles: Profiles;
   /** As in `GreetingOptions`. */
   readonly answered: KnownAnswer | undefined;
-  /** The sessions of this and earlier processes. */
-  readonly sessions: SessionTable;
+  /** Where the sessions of this and earlier processes are remembered. */
+  readonly sessions: SessionStore;
   /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Records all messages; undefined: nothing is recorded. */

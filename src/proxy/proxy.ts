@@ -46,13 +46,13 @@ export class Proxy {
 
   /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
-    const { config, host, writer, log, sessions } = options;
-    const core = new Core(
-      sessions,
-      writer.lane(() => options.onRoom()),
-      log,
-      options.signIn,
-    );
+    const { config, host, writer, log, sessions, signIn } = options;
+    const core = new Core({
+      ...{ sessions, log, signIn },
+      queueBytes: config.acp.queueToAgentBytes,
+      lane: writer.lane(() => options.onRoom()),
+      serve: (call) => this.#calls.serve(call),
+    });
     this.#core = core;
     this.#mcp = new McpServers({ ...options, env: options.host.env });
     this.#questions = new Questions(core, {
@@ -81,7 +81,7 @@ export class Proxy {
       options.hasFiles ? new FileRequests(core, config.acp.maxLineFromEditorBytes) : undefined,
     );
     core.observers.push(
-      new SessionMemory(sessions),
+      new SessionMemory(core.sessions),
       ...options.observers(core),
       this.#terminals,
       cursor,

@@ -10,8 +10,9 @@ import type { Message } from '../rpc/message';
 import { splice, type Edit, type Line } from '../rpc/splice';
 import type { Lane } from '../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
-import type { SessionTable } from '../sessions/session-table';
-import { WaitingRoom } from '../sessions/waiting-room';
+import { CallBudget } from '../sessions/call-budget';
+import type { SessionStore } from '../sessions/session-records';
+import { SessionTable } from '../sessions/session-table';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
@@ -29,8 +30,32 @@ const nothing = Buffer.alloc(0);
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 export const turnEndMs = 5_000;
 
+/** What the core of a proxy is made from. */
+export interface CoreOptions {
+  /** Where sessions are remembered. */
+  readonly sessions: SessionStore;
+  /** What the calls that are kept for one purpose may take together, in bytes. */
+  readonly queueBytes: number;
+  /** Carries the proxy's own answers. */
+  readonly lane: Lane;
+  /** For what is refused or dropped, by method and reason. */
+  readonly log: Log;
+  /** What becomes of sign-ins. */
+  readonly signIn: SignIn;
+  /** Serves a call that has waited for its session, or did not get to its agent. */
+  serve(call: Call): void;
+}
+
 /** The state of one proxy and the primitives on it. */
 export class Core {
+  /** The sessions that agents have or have lost. */
+  readonly sessions: SessionTable;
+  /** Carries the proxy's own answers. */
+  readonly lane: Lane;
+  /** The log of the proxy. */
+  readonly log: Log;
+  /** What becomes of sign-ins. */
+  readonly signIn: SignIn;
   /** What is open between the editor and the agents. */
   readonly requests = new RequestTable();
   /** Nobody is there any more to answer what agents ask. */
@@ -44,24 +69,35 @@ export class Core {
   /** Which session an id stands for. */
   readonly ids: SessionIds;
   /** The calls that are open at agents, and can be sent once more if they were not delivered. */
-  readonly #repeatable: WaitingRoom;
+  readonly #repeatable: CallBudget;
   /** What lines of agents become for the editor. */
   readonly agentLines: AgentLines;
 
-  /** `lane` carries the proxy's own answers. */
-  constructor(
-    readonly sessions: SessionTable,
-    readonly lane: Lane,
-    readonly log: Log,
-    /** What becomes of sign-ins. */
-    readonly signIn: SignIn,
-  ) {
-    this.ids = new SessionIds(sessions, log);
-    this.#repeatable = new WaitingRoom(sessions.room.sizeBytes);
+  /** Nothing has passed yet. */
+  constructor(private readonly options: CoreOptions) {
+    const { lane, log, queueBytes, sessions: store, signIn } = options;
+    [this.lane, this.log, this.signIn] = [lane, log, signIn];
+    this.sessions = new SessionTable({
+      store,
+      queueBytes,
+      serve: (call) => this.serveAgain(call),
+      onClose: (session) => {
+        for (const observer of this.observers) observer.onClose?.(session);
+      },
+    });
+    this.ids = new SessionIds(this.sessions, log);
+    this.#repeatable = this.newBudget();
     this.agentLines = new AgentLines(this.ids);
-    sessions.onClose = (session) => {
-      for (const observer of this.observers) observer.onClose?.(session);
-    };
+  }
+
+  /** Serves a call that has waited, unless it was cancelled, and so answered, meanwhile. */
+  serveAgain(call: Call): void {
+    if (call.request === undefined || this.requests.isWanted(call.request)) this.options.serve(call);
+  }
+
+  /** A budget for calls that are kept for another purpose. */
+  newBudget(): CallBudget {
+    return new CallBudget(this.options.queueBytes);
   }
 
   /** Answers a request of the editor with a complete response line, unless it is over already. */
@@ -201,7 +237,7 @@ export class Core {
     request.targets.push({ child, childId });
     const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
     const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
-    const forget = (): void => again && this.#repeatable.leave(again);
+    const forget = (): void => again && this.#repeatable.giveBack(again);
     const line = splice(message.line, edits);
     // Until the answer, a line is kept only to be sent once more.
     const sent = !isRepeatable || again ? call : { ...call, message: { ...message, line: nothing } };
@@ -235,7 +271,7 @@ export class Core {
     if (again !== undefined && !isCancelled && reason.code === 'UNDELIVERED') {
       targets.length = 0;
       // Once its session is known to be lost.
-      queueMicrotask(() => this.sessions.room.serve(again));
+      queueMicrotask(() => this.serveAgain(again));
       return;
     }
     onNoResult?.(reason);

@@ -23,10 +23,18 @@ const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
 /** What changes of a session; a member that is `undefined` is removed. */
 export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' | 'openBy' | 'agentId'>>;
 
+/** Where the sessions of an agent are remembered. */
+export interface SessionStore {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** `undefined`: nothing is kept beyond this process. */
+  readonly file: SessionFile | undefined;
+  /** Whether sessions of a workspace, named by its root, may be known to the editor. */
+  isAllowed(root: string): boolean;
+}
+
 /** What one proxy, which runs one agent, remembers of sessions. */
 export class SessionRecords {
-  /** Whether an agent has the session with that id: that one is not forgotten to make room. */
-  isOpen: (editorId: string) => boolean = () => false;
   /** What is remembered, in the order of the last changes. */
   readonly #records = new Map<string, SessionRecord>();
   /** Sessions that this process knows from an agent's list alone. */
@@ -40,13 +48,17 @@ export class SessionRecords {
   /** The file was read in this turn of the event loop. */
   #isFresh = false;
 
-  /** `file` is undefined when nothing is to be kept. */
+  readonly #agent: string;
+  readonly #file: SessionFile | undefined;
+
+  /** `isOpen`: whether an agent has the session with that id, which then is not forgotten to make room. */
   constructor(
-    private readonly agent: string,
-    private readonly file: SessionFile | undefined,
-    /** Whether sessions of a workspace, named by its root, may be known to the editor. */
-    private readonly isAllowed: (root: string) => boolean = () => true,
-  ) {}
+    private readonly store: SessionStore,
+    private readonly isOpen: (editorId: string) => boolean,
+  ) {
+    this.#agent = store.agent;
+    this.#file = store.file;
+  }
 
   /** Whether something is remembered of the session with that id. */
   has(editorId: string): boolean {
@@ -79,10 +91,10 @@ export class SessionRecords {
       this.#unwritten.delete(derived);
       const isTaken = (this.#records.has(derived) && !wasOnlyListed) || this.isOpen(derived);
       const id = this.#remember(isAlone && !isTaken ? derived : v4(), agentId, root, cwd);
-      this.file?.flush();
+      this.#file?.flush();
       return id;
     };
-    return this.file?.alone(() => give(true)) ?? give(this.file === undefined);
+    return this.#file?.alone(() => give(true)) ?? give(this.#file === undefined);
   }
 
   /**
@@ -112,7 +124,7 @@ export class SessionRecords {
   /** What is remembered, by this and other processes, also of what is open; in no order. */
   remembered(): SessionRecord[] {
     this.refresh();
-    return [...this.#records.values()].filter(({ root }) => this.isAllowed(root));
+    return [...this.#records.values()].filter(({ root }) => this.store.isAllowed(root));
   }
 
   /** The root of the innermost known workspace that a folder lies in. */
@@ -125,7 +137,7 @@ export class SessionRecords {
 
   /** Whether what is remembered outlives this process. */
   get isKept(): boolean {
-    return this.file !== undefined;
+    return this.#file !== undefined;
   }
 
   /** Changes what is remembered of a session, which then counts as used now; nothing happens for an unknown one. */
@@ -136,28 +148,28 @@ export class SessionRecords {
 
   /** Takes in what other processes have remembered since. */
   refresh(): void {
-    const records = this.file?.load();
+    const records = this.#file?.load();
     if (records === undefined) return;
     for (const record of records.values()) {
-      if (record.agent !== this.agent) continue;
+      if (record.agent !== this.#agent) continue;
       this.#unwritten.delete(record.id);
       // Another process has used it since.
       if (this.#records.get(record.id)?.at !== record.at) this.#listed.delete(record.id);
       this.#keep(record);
     }
-    for (const id of this.file?.gone ?? []) this.#drop(id);
+    for (const id of this.#file?.gone ?? []) this.#drop(id);
   }
 
   /** The session is gone for good. */
   forget(editorId: string): void {
     if (!this.has(editorId) || !this.#drop(editorId)) return;
-    this.file?.append({ id: editorId, gone: true });
-    this.file?.flush();
+    this.#file?.append({ id: editorId, gone: true });
+    this.#file?.flush();
   }
 
   #found(editorId: string): SessionRecord | undefined {
     const record = this.#records.get(editorId);
-    return record !== undefined && this.isAllowed(record.root) ? record : undefined;
+    return record !== undefined && this.store.isAllowed(record.root) ? record : undefined;
   }
 
   /** As `refresh`, but once in a turn of the event loop: a list may have any number of rows. */
@@ -179,12 +191,12 @@ export class SessionRecords {
   }
 
   #derive(agentId: string, root: string): string {
-    return v5(JSON.stringify([this.agent, root, agentId]), namespace);
+    return v5(JSON.stringify([this.#agent, root, agentId]), namespace);
   }
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
     this.#makeRoom();
-    this.#write({ id, agent: this.agent, agentId, root, cwd, at: new Date().toISOString() });
+    this.#write({ id, agent: this.#agent, agentId, root, cwd, at: new Date().toISOString() });
     return id;
   }
 
@@ -198,14 +210,14 @@ export class SessionRecords {
     for (const id of this.#records.keys()) {
       if (!isFull()) return;
       if (this.isOpen(id)) continue;
-      if (!this.#unwritten.has(id)) this.file?.append({ id, gone: true });
+      if (!this.#unwritten.has(id)) this.#file?.append({ id, gone: true });
       this.#drop(id);
     }
   }
 
   #write(record: SessionRecord): void {
     this.#keep(record);
-    if (!this.#unwritten.has(record.id)) this.file?.append(record);
+    if (!this.#unwritten.has(record.id)) this.#file?.append(record);
   }
 
   /** False if nothing was remembered. */

@@ -4,8 +4,9 @@
  */
 import type { WorkspaceChild } from '../child/workspace-child';
 import { Session, type AgentSession, type Place } from './session';
-import type { SessionRecords } from './session-records';
-import type { WaitingRoom } from './waiting-room';
+import type { Call } from './call';
+import { CallBudget } from './call-budget';
+import { SessionRecords, type SessionStore } from './session-records';
 
 /** How many lost sessions are kept. An agent could open any number by naming them, and end. */
 const maxLost = 10_000;
@@ -37,21 +38,32 @@ export class ChildSessions {
   }
 }
 
+/** What a table of sessions is made from. */
+export interface SessionTableOptions {
+  /** Where opened sessions are noted. */
+  readonly store: SessionStore;
+  /** What the calls that wait for sessions may take together, in bytes. */
+  readonly queueBytes: number;
+  /** Gets each call that has waited for its session. */
+  serve(call: Call): void;
+  /** Gets each session that no agent has any more. */
+  onClose(session: AgentSession): void;
+}
+
 /** The sessions of one proxy, which runs one agent. */
 export class SessionTable {
-  /** Called with each session that no agent has any more. */
-  onClose: ((session: AgentSession) => void) | undefined;
+  /** What is remembered of these and other sessions. */
+  readonly records: SessionRecords;
+  readonly #budget: CallBudget;
   readonly #sessions = new Map<string, Session>();
   /** The lost sessions, in the order in which they were lost. */
   readonly #lost = new Set<Session>();
   readonly #ofChildren = new WeakMap<WorkspaceChild, ChildSessions>();
 
-  /** Opened sessions are noted in `records`; calls that have to wait take their room from `room`. */
-  constructor(
-    readonly records: SessionRecords,
-    readonly room: WaitingRoom,
-  ) {
-    records.isOpen = (editorId) => this.find(editorId) !== undefined;
+  /** No session is open yet. */
+  constructor(private readonly options: SessionTableOptions) {
+    this.records = new SessionRecords(options.store, (editorId) => this.find(editorId) !== undefined);
+    this.#budget = new CallBudget(options.queueBytes);
   }
 
   /** The session with that id, in whichever state; undefined for one that is at most remembered. */
@@ -184,7 +196,9 @@ export class SessionTable {
 
   #ensure(editorId: string): Session {
     let session = this.#sessions.get(editorId);
-    if (session === undefined) this.#sessions.set(editorId, (session = new Session(editorId, this.room)));
+    if (session !== undefined) return session;
+    session = new Session(editorId, this.#budget, (call) => this.options.serve(call));
+    this.#sessions.set(editorId, session);
     return session;
   }
 
@@ -196,7 +210,7 @@ export class SessionTable {
   #end(session: AgentSession): void {
     session.owner.leave();
     this.#prune(session.owner);
-    this.onClose?.(session);
+    this.options.onClose(session);
   }
 
   /** Forgets a session that no agent has and for which no call waits. */

@@ -9,7 +9,7 @@ import type { PinnedFolder } from '../paths/pinned-folder';
 import { withOwnLine, type Call } from './call';
 import { within } from '../system/time-limit';
 import { SessionSettings } from './session-settings';
-import type { WaitingRoom } from './waiting-room';
+import type { CallBudget } from './call-budget';
 
 /** A session as one agent has it. It never changes: with another agent or folder, there is another object. */
 export interface AgentSession {
@@ -64,10 +64,14 @@ export class Session {
   readonly #waitingPrompts = new Set<Call>();
   #isHeld = false;
 
-  /** A session that no agent has. `editorId`: its id on the editor's side. */
+  /**
+   * A session that no agent has. `editorId`: its id on the editor's side. Calls that wait take their room from `budget`,
+   * and `serve` gets them when their turn comes.
+   */
   constructor(
     readonly editorId: string,
-    private readonly room: WaitingRoom,
+    private readonly budget: CallBudget,
+    private readonly serve: (call: Call) => void,
   ) {}
 
   /** Its state. */
@@ -140,7 +144,7 @@ export class Session {
   /** Has a call wait behind the others; false if there is no room for it. */
   wait(call: Call): boolean {
     const kept = withOwnLine(call);
-    if (!this.room.take(kept)) return false;
+    if (!this.budget.take(kept)) return false;
     this.#waiting.push(kept);
     if (kept.message.method === 'session/prompt') this.#waitingPrompts.add(kept);
     return true;
@@ -156,7 +160,7 @@ export class Session {
   takeWaiting(isWanted: (call: Call) => boolean): Call[] {
     const taken = this.#waiting.filter(isWanted);
     this.#waiting = this.#waiting.filter((call) => !isWanted(call));
-    for (const call of taken) this.#leaveRoom(call);
+    for (const call of taken) this.#release(call);
     return taken;
   }
 
@@ -174,9 +178,9 @@ export class Session {
     }
   }
 
-  #leaveRoom(call: Call): void {
+  #release(call: Call): void {
     this.#waitingPrompts.delete(call);
-    this.room.leave(call);
+    this.budget.giveBack(call);
   }
 
   #goOn(): void {
@@ -184,8 +188,8 @@ export class Session {
     this.#waiting = [];
     let served = 0;
     for (; served < calls.length && !this.#isHeld; served++) {
-      this.#leaveRoom(calls[served]!);
-      this.room.serve(calls[served]!);
+      this.#release(calls[served]!);
+      this.serve(calls[served]!);
     }
     // A call that holds the session may wait in it itself, as the first.
     this.#waiting = [...this.#waiting, ...calls.slice(served)];

@@ -5,16 +5,13 @@ import { Questions } from '../../src/egress/questions';
 import { OpenRequests } from '../../src/child/open-requests';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { scan, type Message } from '../../src/rpc/message';
-import { Core } from '../../src/relay/core';
-import { LineWriter } from '../../src/rpc/writer';
+import type { Core } from '../../src/relay/core';
 import type { AgentSession } from '../../src/sessions/session';
-import { SignIn } from '../../src/sign-in/sign-in';
 import { Host } from '../../src/system/host';
 import type { Log } from '../../src/system/log';
 import { noLog } from '../agent/agent-run';
-import { Gate } from '../rpc/gate';
 import type { Json } from '../support/inbox';
-import { newTable, openSession } from '../support/sessions';
+import { newCore, openSession } from '../support/sessions';
 import { newFolder } from '../support/temp-folder';
 
 const place = 'example.org:443';
@@ -38,12 +35,7 @@ beforeEach(() => {
   jest.useFakeTimers();
   const note = (...what: unknown[]): void => void logged.push(JSON.stringify(what));
   const log: Log = { ...noLog, info: note, warn: note };
-  core = new Core(
-    newTable(),
-    new LineWriter(new Gate(), 1_024, () => undefined).lane(() => undefined),
-    log,
-    new SignIn({ agent: undefined, host: new Host({ HOME: newFolder() }), log }),
-  );
+  core = newCore(new Host({ HOME: newFolder() }), log);
   lines = [];
   allowed = [];
   ended = [];

@@ -179,18 +179,6 @@ describe('a folder that was swapped before its session', () => {
 });
 
 describe('the configuration of a repository', () => {
-  test('protects its paths in the editor as in the container', async () => {
-    world.file('project/.containai/config.toml', '[protect]\npaths = ["app/file"]\n');
-    world.file('project/app/other', '');
-
-    const session = await open(root);
-
-    await expectServed(session, join(root, 'app/other'));
-    const params = { sessionId: 's', path: join(root, 'app/file'), content: '' };
-    session.agent.send({ id: ++lastId, method: 'fs/write_text_file', params });
-    expect(await session.agent.inbox.response(lastId)).toHaveProperty('error.code', -32602);
-  });
-
   test('gives agents its mounts once it is trusted', async () => {
     const outside = join(world.folder, 'outside');
     world.file('project/.containai/config.toml', `[[mounts]]\npath = "${outside}"\n`);

@@ -1,25 +1,12 @@
 import { Host } from '../../src/system/host';
-import { Core } from '../../src/relay/core';
 import { Defects } from '../../src/proxy/defects';
-import { SignIn } from '../../src/sign-in/sign-in';
 import { Skim } from '../../src/rpc/long-line';
-import { LineWriter } from '../../src/rpc/writer';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import { noLog } from '../agent/agent-run';
-import { Gate } from '../rpc/gate';
-import { newTable } from '../support/sessions';
+import { newCore } from '../support/sessions';
 
 function newDefects(): Defects {
-  const writer = new LineWriter(new Gate(), 1_024, () => undefined);
-  const signIn = new SignIn({ agent: undefined, host: new Host({}), log: noLog });
-  return new Defects(
-    new Core(
-      newTable(),
-      writer.lane(() => undefined),
-      noLog,
-      signIn,
-    ),
-  );
+  return new Defects(newCore(new Host({}), noLog));
 }
 
 describe('an agent over whose lines something went wrong', () => {

@@ -56,7 +56,7 @@ describe('several processes at once', () => {
     import { SessionFile } from './src/sessions/session-file';
     import { SessionRecords } from './src/sessions/session-records';
     const [name, path] = process.argv.slice(2);
-    const table = new SessionRecords('a', new SessionFile(path, Infinity, openLog(process.env)));
+    const table = new SessionRecords({ agent: 'a', file: new SessionFile(path, Infinity, openLog(process.env)), isAllowed: () => true }, () => false);
     process.stdin.once('data', async () => {
       const ids = Array.from({ length: 20 }, (_, i) => table.idForNew(name + i, '/w', '/w'));
       for (let round = 0; round < 40; round++) {
@@ -92,7 +92,7 @@ describe('several processes at once', () => {
     import { SessionFile } from './src/sessions/session-file';
     import { SessionRecords } from './src/sessions/session-records';
     const [path] = process.argv.slice(2);
-    const table = new SessionRecords('a', new SessionFile(path, Infinity, openLog(process.env)));
+    const table = new SessionRecords({ agent: 'a', file: new SessionFile(path, Infinity, openLog(process.env)), isAllowed: () => true }, () => false);
     process.stdin.once('data', () => {
       const ids = Array.from({ length: 300 }, (_, i) => table.idForNew(String(i), '/w', '/w'));
       process.stdout.write(JSON.stringify(ids));

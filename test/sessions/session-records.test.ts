@@ -4,6 +4,7 @@ import { SessionRecords } from '../../src/sessions/session-records';
 import { ProcessLocks } from '../../src/system/process-lock';
 import { noLog } from '../agent/agent-run';
 import { newFolder } from '../support/temp-folder';
+import { storeIn } from '../support/sessions';
 
 const folder = newFolder();
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -57,9 +58,8 @@ describe('idForNew', () => {
   });
 
   test('is random where the derived one is open, though nothing is remembered of it', () => {
-    const table = newTable();
     const derived = newTable().idForNew('1', '/w', '/w');
-    table.isOpen = (editorId) => editorId === derived;
+    const table = newTable('claude', (editorId) => editorId === derived);
 
     expect(table.idForNew('1', '/w', '/w')[14]).toBe('4');
   });
@@ -200,7 +200,7 @@ describe('idForKnown of sessions that are not to be written down', () => {
   test('looks once at what others have written, for any number of them, and knows the last ones', () => {
     const store = fileAt(file);
     const load = jest.spyOn(store, 'load');
-    const table = new SessionRecords('claude', store);
+    const table = new SessionRecords(storeIn(store), () => false);
 
     const ids = Array.from({ length: 20_000 }, (_, n) =>
       table.idForKnown(`s${n}`, `/${n}`, `/${n}`, false, () => false),
@@ -373,9 +373,8 @@ describe('a table that is full', () => {
       store.append({ id: name, agent: 'claude', agentId: name, root: '/w', cwd: '/w', at });
     }
     await written();
-    const table = tableOn(file);
+    const table = tableOn(file, 'claude', (editorId) => editorId === '0');
     table.refresh();
-    table.isOpen = (editorId) => editorId === '0';
     table.update('1', { title: 'used' });
 
     const id = table.idForNew('one more', '/w', '/w');
@@ -394,13 +393,17 @@ async function written(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-function newTable(agent = 'claude'): SessionRecords {
-  return new SessionRecords(agent, undefined);
+function newTable(agent = 'claude', isOpen: (editorId: string) => boolean = () => false): SessionRecords {
+  return new SessionRecords(storeIn(undefined, agent), isOpen);
 }
 
 /** The table of a process of its own. */
-function tableOn(path: string, agent = 'claude'): SessionRecords {
-  return new SessionRecords(agent, fileAt(path));
+function tableOn(
+  path: string,
+  agent = 'claude',
+  isOpen: (editorId: string) => boolean = () => false,
+): SessionRecords {
+  return new SessionRecords(storeIn(fileAt(path), agent), isOpen);
 }
 
 function fileAt(path: string): SessionFile {

@@ -30,7 +30,7 @@ describe('a session that is opened', () => {
 
   test('has an agent’s id to itself: another that had it is closed', () => {
     const closed: AgentSession[] = [];
-    table.onClose = (session) => closed.push(session);
+    table = newTable(undefined, (session) => closed.push(session));
     const first = openSession(table, child, 'e1', 'a1');
 
     const second = openSession(table, child, 'e2', 'a1');
@@ -60,9 +60,9 @@ describe('a session that is opened', () => {
 
 describe('a session whose call to open it again fails', () => {
   test('is at its agent as before', () => {
-    table.onClose = () => {
+    table = newTable(undefined, () => {
       throw new Error('nothing is closed');
-    };
+    });
     const before = openSession(table, child, 'e1', 'a1');
     const after = openSession(table, other, 'e1', 'a1');
 

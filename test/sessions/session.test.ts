@@ -5,10 +5,9 @@ import { joined } from '../../src/rpc/splice';
 import type { Call } from '../../src/sessions/call';
 import { settingsObserver } from '../../src/sessions/observer';
 import { Session, type AgentSession } from '../../src/sessions/session';
-import { WaitingRoom } from '../../src/sessions/waiting-room';
+import { CallBudget } from '../../src/sessions/call-budget';
 
 let served: string[];
-let room: WaitingRoom;
 let session: Session;
 /** What each step that holds the session waits for, by its name. */
 let steps: Map<string, () => void>;
@@ -16,9 +15,7 @@ let steps: Map<string, () => void>;
 beforeEach(() => {
   served = [];
   steps = new Map();
-  room = new WaitingRoom(10_240);
-  room.serve = (call) => serve(call.message.method);
-  session = new Session('e', room);
+  session = new Session('e', new CallBudget(10_240), (call) => serve(call.message.method));
 });
 
 /** The editor sends a call: `load` and the like hold the session until `end` is called for them. */
@@ -96,7 +93,7 @@ describe('calls for a session that is held', () => {
 });
 
 test('what its agent never answered is not taken for a setting', () => {
-  const owner = new Session('e', new WaitingRoom(1_024));
+  const owner = new Session('e', new CallBudget(1_024), () => undefined);
   const session = { owner } as AgentSession;
   const params = '{"sessionId":"s","modeId":"m"}';
   const call = scanCall(joined(requestLine('1', 'session/set_mode', params)), planOf({}));

@@ -1,14 +1,42 @@
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import type { PathMap } from '../../src/paths/path-map';
-import type { SessionFile } from '../../src/sessions/session-file';
-import { SessionRecords } from '../../src/sessions/session-records';
-import { SessionTable } from '../../src/sessions/session-table';
-import { WaitingRoom } from '../../src/sessions/waiting-room';
+import { Core } from '../../src/relay/core';
+import { LineWriter } from '../../src/rpc/writer';
 import type { AgentSession } from '../../src/sessions/session';
+import type { SessionFile } from '../../src/sessions/session-file';
+import type { SessionStore } from '../../src/sessions/session-records';
+import { SessionTable } from '../../src/sessions/session-table';
+import { SignIn } from '../../src/sign-in/sign-in';
+import type { Host } from '../../src/system/host';
+import type { Log } from '../../src/system/log';
+import { Gate } from '../rpc/gate';
+
+/** For the calls that wait, in bytes. */
+const queueBytes = 65_536;
+
+/** The sessions of the agent "claude", of all workspaces. */
+export function storeIn(file?: SessionFile, agent = 'claude'): SessionStore {
+  return { agent, file, isAllowed: () => true };
+}
 
 /** A table for the agent "claude", with room for 64 KiB of calls. */
-export function newTable(file?: SessionFile): SessionTable {
-  return new SessionTable(new SessionRecords('claude', file), new WaitingRoom(65_536));
+export function newTable(
+  file?: SessionFile,
+  onClose: (session: AgentSession) => void = () => undefined,
+): SessionTable {
+  return new SessionTable({ store: storeIn(file), queueBytes, serve: () => undefined, onClose });
+}
+
+/** The core of a proxy that remembers nothing and serves nothing again; what it answers itself is dropped. */
+export function newCore(host: Host, log: Log): Core {
+  return new Core({
+    sessions: storeIn(),
+    queueBytes,
+    lane: new LineWriter(new Gate(), 1_024, () => undefined).lane(() => undefined),
+    log,
+    signIn: new SignIn({ agent: undefined, host, log }),
+    serve: () => undefined,
+  });
 }
 
 /** Opens a session without folders in a table. */

@@ -5,21 +5,18 @@ import { planOf } from '../../src/rpc/json';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { Core } from '../../src/relay/core';
+import type { Core } from '../../src/relay/core';
 import { agentMethods } from '../../src/protocol/methods';
-import { SignIn } from '../../src/sign-in/sign-in';
 import { RateLimit, Terminals } from '../../src/terminals/terminals';
 import { takeToken } from '../../src/agent/editor-token';
 import { ownIdentity } from '../../src/system/process-identity';
 import { openLog } from '../../src/system/log';
 import { scan, type Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
-import { LineWriter } from '../../src/rpc/writer';
 import type { WorkspaceChild } from '../../src/child/workspace-child';
 import type { AgentSession } from '../../src/sessions/session';
 import { createPathMap } from '../../src/paths/path-map';
-import { Gate } from '../rpc/gate';
-import { newTable } from '../support/sessions';
+import { newCore } from '../support/sessions';
 import type { Json } from '../support/inbox';
 import { failure } from '../support/messages';
 import { newFolder } from '../support/temp-folder';
@@ -40,14 +37,7 @@ let lastId: number;
 beforeEach(() => {
   folder = newFolder();
   host = new Host({ HOME: folder, XDG_RUNTIME_DIR: folder });
-  const writer = new LineWriter(new Gate(), 1_024, () => undefined);
-  const signIn = new SignIn({ agent: undefined, host, log });
-  core = new Core(
-    newTable(),
-    writer.lane(() => undefined),
-    log,
-    signIn,
-  );
+  core = newCore(host, log);
   core.editorCapabilities = { terminal: true };
   terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: 'container' });
   core.observers.push(terminals);

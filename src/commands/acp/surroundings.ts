@@ -12,9 +12,6 @@ import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
 import { statusLine } from '../../agent/status';
 import { SessionFile } from '../../sessions/session-file';
-import { SessionRecords } from '../../sessions/session-records';
-import { SessionTable } from '../../sessions/session-table';
-import { WaitingRoom } from '../../sessions/waiting-room';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { isAllowed } from '../../workspace/allowed';
@@ -51,10 +48,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     }
   };
   return {
-    sessions: new SessionTable(
-      new SessionRecords(agent.name, file, (root) => isAllowed(host, root)),
-      new WaitingRoom(config.acp.queueToAgentBytes),
-    ),
+    sessions: { agent: agent.name, file, isAllowed: (root: string) => isAllowed(host, root) },
     observers: (core: Core) => [
       ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
       // Agents that run on this machine execute what they like, and need no image.
