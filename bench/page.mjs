@@ -1,5 +1,5 @@
 /*
- * Writes docs/benchmarks-tables.md between its two marks, and docs/benchmarks.svg. The text around the marks stays.
+ * Writes results/tables.md between its two marks, and docs/benchmarks.svg. The text around the marks stays.
  * docs/benchmarks.md quotes some of the figures and is written by hand.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,8 +10,8 @@ import { machine } from './machine.mjs';
 import { plotOf } from './plot.mjs';
 import { budgetTable, rowsOf, tableOf } from './report.mjs';
 
-const folder = join(import.meta.dirname, '../docs');
-const page = join(folder, 'benchmarks-tables.md');
+const page = join(import.meta.dirname, 'results/tables.md');
+const plot = join(import.meta.dirname, '../docs/benchmarks.svg');
 const [begin, end] = [
   '<!-- Figures: written by `npm run bench -- --full` -->',
   '<!-- End of the figures -->',
@@ -21,15 +21,12 @@ const [begin, end] = [
 export async function writePage(results, judgements, settings) {
   const text = readFileSync(page, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error('docs/benchmarks-tables.md has lost its marks');
+  if (from < 0 || to < from) throw new Error('bench/results/tables.md has lost its marks');
   const figures = figuresOf(results, judgements, settings);
   const whole = `${text.slice(0, from)}${begin}\n\n${figures}\n\n${text.slice(to)}`;
   writeFileSync(page, (await format(page, whole, { printWidth: 110 })).code);
   if (results.throughput?.figures !== undefined) {
-    writeFileSync(
-      join(folder, 'benchmarks.svg'),
-      plotOf(rowsOf(measures.throughput, results.throughput.figures)),
-    );
+    writeFileSync(plot, plotOf(rowsOf(measures.throughput, results.throughput.figures)));
   }
 }
 

@@ -2,7 +2,7 @@
  * `npm run bench`: how fast `cai --acp` is beside a byte pipe, a bare connection and its peers, in one run.
  *
  *   --full         15 rounds instead of 5, and longer measures where length matters; writes
- *                  docs/benchmarks-tables.md and docs/benchmarks.svg, unless only some measures or fewer rounds are taken
+ *                  bench/results/tables.md and docs/benchmarks.svg, unless only some measures or fewer rounds are taken
  *   --only A,B     only these measures
  *   --rounds N     that many rounds
  *   --list         the names of the measures

@@ -6,11 +6,11 @@ const repository = resolve(__dirname, '..');
 const attacks = join(repository, 'test/escape');
 const prose = readFileSync(join(repository, 'docs/security.md'), 'utf8');
 const mark = '<!-- The list below is written by: node test/escape/list.mjs --write -->';
-const [, list = ''] = readFileSync(join(repository, 'docs/attacks.md'), 'utf8').split(mark);
+const [, list = ''] = readFileSync(join(attacks, 'ATTACKS.md'), 'utf8').split(mark);
 const files = readdirSync(attacks).filter((name) => name.endsWith('.test.ts'));
 const maxWords = 950;
 
-describe('docs/attacks.md', () => {
+describe('test/escape/ATTACKS.md', () => {
   test('lists every attempt by its name, and no other: node test/escape/list.mjs --write', () => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [join(attacks, 'list.mjs')], {
       encoding: 'utf8',

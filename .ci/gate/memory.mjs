@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir, release } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** How long what was green counts, in milliseconds, and in how many runs. */
 const [keptMs, keptRuns] = [24 * 3_600_000, 10];
@@ -53,19 +53,21 @@ function contentOf(paths) {
 
 /**
  * What a step depends on, as digests; `undefined` where that is not known, as files are not committed. `common`: all but
- * the `tests` of a suite, of which `names` are those that it has. A file of tests depends on itself, too, and on the pages
- * of `docs` that it names: `of(name)`.
+ * the `tests` of a suite, of which `names` are those that it has, and pages (`.md`). A file of tests depends on itself, too,
+ * and on the pages that it names, in `docs` or beside it: `of(name)`.
  */
 function keysOf({ inputs, tests = [], command, filters, env }) {
   if (inputs === undefined || outputOf('git', 'status', '--porcelain') !== '') return undefined;
   const content = contentOf(inputs);
   const machine = [process.version, release(), outputOf('dockerd', '--version'), process.env.CAI_TEST_ENGINE];
-  const shared = [...content].filter(([name]) => tests.length === 0 || !isTest.test(name));
+  const isShared = (name) => tests.length === 0 || !(isTest.test(name) || name.endsWith('.md'));
+  const shared = [...content].filter(([name]) => isShared(name));
   const names = [...(tests.length === 0 ? [] : contentOf(tests).keys())].filter((name) => isTest.test(name));
   const of = (name) => {
     const text = existsSync(name) ? readFileSync(name, 'utf8') : '';
-    const pages = text.match(/docs\/[\w-]+\.md/g) ?? [];
-    return digestOf([...contentOf([name, ...pages]).values()]);
+    const pages = text.match(/[\w-]+\.md\b/g) ?? [];
+    const places = pages.flatMap((page) => [`docs/${page}`, join(dirname(name), page)]);
+    return digestOf([...contentOf([name, ...places]).values()]);
   };
   return { common: digestOf([shared, machine, command, filters, env]), names: digestOf(names), of };
 }

@@ -50,7 +50,7 @@ describe('the class of a failed start', () => {
 });
 
 test('the classes are those that the documentation explains, in its order', () => {
-  const page = readFileSync(join(__dirname, '../../docs/recovery.md'), 'utf8');
+  const page = readFileSync(join(__dirname, '../../docs/troubleshooting.md'), 'utf8');
   const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|[^|]+\| (yes|no) +\|/gm)];
 
   const documented = rows.map(([, name, isRetried]) => ({ name, isRetried: isRetried === 'yes' }));

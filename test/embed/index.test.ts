@@ -103,7 +103,7 @@ test('gives a connection that fits the SDK, and the compiler sees what does not'
 });
 
 test('is used by the example of the documentation as the compiler wants it', () => {
-  const text = readFileSync(join(repository, 'docs/embedding.md'), 'utf8');
+  const text = readFileSync(join(repository, 'docs/editors.md'), 'utf8');
   const [, example] = /```js\n(.*?)```/s.exec(text)!;
 
   expect(example).toContain('connect(');

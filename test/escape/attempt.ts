@@ -6,7 +6,7 @@ import { missing } from '../engine/engines';
  * all, so that nothing passes for having done nothing.
  *
  * The name is a sentence that says what happens if the attack succeeds: "an agent that swaps its working folder
- * for a link has a file of the user written". It is a literal, and `docs/attacks.md` lists it once
+ * for a link has a file of the user written". It is a literal, and `ATTACKS.md` lists it once
  * `node test/escape/list.mjs --write` was run.
  */
 export function attempt(name: string, reach: () => Promise<string | undefined>, timeoutMs?: number): void {

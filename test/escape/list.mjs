@@ -1,11 +1,11 @@
 /*
- * The names of all attempts, as `docs/attacks.md` lists them, on stdout; with `--write` into that page. Names are
+ * The names of all attempts, as `ATTACKS.md` lists them, on stdout; with `--write` into that page. Names are
  * read from the sources, so that no engine is needed: each is a literal.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const page = join(import.meta.dirname, '../../docs/attacks.md');
+const page = join(import.meta.dirname, 'ATTACKS.md');
 const mark = '<!-- The list below is written by: node test/escape/list.mjs --write -->\n';
 
 /** A call of `attempt`, or of what `attemptWith` gives, with the literal that follows. */
@@ -27,7 +27,7 @@ const files = readdirSync(import.meta.dirname)
 const parts = files.flatMap((file) => {
   const names = namesIn(file);
   if (names.length === 0) return [];
-  return [`### [${file}](../test/escape/${file})\n\n${names.map((name) => `- ${name}\n`).join('')}`];
+  return [`### [${file}](${file})\n\n${names.map((name) => `- ${name}\n`).join('')}`];
 });
 const list = `${mark}\n${parts.join('\n')}`;
 
