@@ -180,11 +180,9 @@ export class Bridge {
     const { id, method } = message;
     log.info({ method }, 'refused to the server: it may not use this machine (--trust-server)');
     if (id === undefined) return true;
+    const told = { code: rpcCode.internalError, message: `the server's answer: ${error.message}` };
     if (method !== '') this.remote.send(joined(errorLine(id, error)));
-    else if (this.#calls.finish(id) !== undefined)
-      this.#tell(
-        errorLine(id, { code: rpcCode.internalError, message: `the server's answer: ${error.message}` }),
-      );
+    else if (this.#calls.finish(id) !== undefined) this.#tell(errorLine(id, told));
     return true;
   }
 

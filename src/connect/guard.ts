@@ -6,11 +6,10 @@ import { rpcCode } from '../errors';
 import type { RpcError } from '../rpc/answer';
 import { planOf } from '../rpc/json';
 import type { Message, Plans } from '../rpc/message';
-import { joined, replacing, splice } from '../rpc/splice';
+import { joined, replacing, splice, type Edit } from '../rpc/splice';
 import * as fields from '../protocol/fields';
 import { restrictionOf } from '../protocol/acting-methods';
 import { methodNotFound, unsafeUrl } from '../protocol/refusals';
-import type { SignIn } from '../sign-in/sign-in';
 
 const routed = { sessionId: 'session', requestId: 'requestId' } as const;
 const params = planOf({ ...routed, url: 'url' });
@@ -27,8 +26,8 @@ const withheld = new Set(['fileCapability', 'terminalCapability', 'signInCapabil
 
 /** Of one connection. */
 export class Guard {
-  /** `signIn` has no agent and so removes all commands. */
-  constructor(private readonly signIn: Pick<SignIn, 'edits'>) {}
+  /** `withoutCommands` makes the edits that remove all commands from an answer's sign-ins. */
+  constructor(private readonly withoutCommands: (answer: Message) => Edit[]) {}
 
   /** The line of the editor's `initialize` for the server. */
   initialize(request: Message): Buffer {
@@ -50,7 +49,7 @@ export class Guard {
 
   /** The line of an answer for the editor. */
   answer(answer: Message): Buffer {
-    const edits = this.signIn.edits(answer, { root: undefined, editorCapabilities: {} });
+    const edits = this.withoutCommands(answer);
     return edits.length === 0 ? answer.line : joined(splice(answer.line, edits));
   }
 }

@@ -67,7 +67,10 @@ a program of this user or of root there (Linux). Certificates are checked by the
     process.stdout.removeAllListeners('error');
     const { stdin, stdout } = process;
     const log = openLog(host.env);
-    const guard = trustServer === true ? undefined : new Guard(new SignIn({ agent: undefined, host, log }));
+    // A sign-in without an agent offers no command.
+    const signIn = new SignIn({ agent: undefined, host, log });
+    const place = { root: undefined, editorCapabilities: {} };
+    const guard = trustServer === true ? undefined : new Guard((answer) => signIn.edits(answer, place));
     const connection = new EditorConnection(stdin, stdout, {
       address,
       access,
