@@ -144,6 +144,7 @@ const tables = {
     keep: key('keepBytes', size('1KiB'), 'never', '4MiB'),
     keep_messages: key('keepMessages', wholeNumber(1), 'never', 10_000),
     connections: key('connections', wholeNumber(1), 'never', 64),
+    containers: key('containers', wholeNumber(1), 'never', 16),
     idle: key('idleMs', duration('24d'), 'never', '12h'),
     stall: key('stallMs', duration('24d'), 'never', '60s'),
     tls_cert: key('tlsCert', path, 'never'),

@@ -11,6 +11,7 @@ import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
+import { startServed } from './served-limit';
 import { containerName, label, type Settings } from './spec/spec';
 
 interface ContainerRequest extends MakeRequest {
@@ -20,6 +21,8 @@ interface ContainerRequest extends MakeRequest {
   readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
+  /** How many containers may run in the folders of somebody who may use no others. */
+  readonly mostServed: number;
 }
 
 /** A container that runs. */
@@ -73,7 +76,8 @@ class Provision {
     // Another process has stopped or removed the container during the look.
     if (action === undefined) return undefined;
     if (action.kind === 'get image') this.#image = await this.request.image();
-    else if (info === undefined) await makeContainer(engine, this.#name, this.#image!, this.request);
+    else if (info === undefined)
+      await this.#start(() => makeContainer(engine, this.#name, this.#image!, this.request));
     else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
     else if (action.kind === 'use') {
       for (const change of action.despite) tell(noticeOf(change, info, settings));
@@ -83,7 +87,7 @@ class Provision {
       this.#hasStarted = true;
       // Another one is made, then.
       if (!(await engine.about()).can.restart) await engine.removeContainer(info.id);
-      else await startContainer(engine, info, settings);
+      else await this.#start(() => startContainer(engine, info, settings));
     } else if (action.kind === 'replace') {
       if (action.because !== 'asked for')
         tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);
@@ -93,6 +97,11 @@ class Provision {
       else await waitForMaker(engine, info);
     }
     return undefined;
+  }
+
+  async #start(start: () => Promise<void>): Promise<void> {
+    const { host, mostServed: most } = this.request;
+    await startServed({ engine: this.engine, host, most }, start);
   }
 
   /** Finds out as much as that takes. */

@@ -28,7 +28,8 @@ const options = [
 const noToAll = { optionId: 'none', name: 'No to all in this turn', kind: 'reject_always' } as const;
 const manyRefusals = 3;
 
-type Choice = (typeof options)[number]['optionId'] | 'none';
+type Option = (typeof options)[number] | typeof noToAll;
+type Choice = Option['optionId'];
 
 /** A tool call in the thread of a session, with which a permission is requested. */
 interface Card {
@@ -53,8 +54,11 @@ interface Turn {
 
 /** What `Questions` is made from. */
 export interface QuestionsOptions {
-  /** Allows a workspace, or what runs without one, to connect to a place, until somebody takes that back. */
-  allowAlways(root: string | undefined, place: string): void;
+  /**
+   * Allows a workspace, or what runs without one, to connect to a place, until somebody takes that back. `undefined`:
+   * whoever answers may not decide that, and is not offered it.
+   */
+  readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
   /** Whether the editor itself has named the place to the agents of a workspace, as the address of an MCP server. */
   isNamed(root: string | undefined, place: string): boolean;
 }
@@ -172,13 +176,12 @@ export class Questions implements SessionObserver {
     const toolCallId = `cai-${randomUUID()}`;
     const title = `Connect to ${asMarkdown(shownPlace(place))}`;
     const call = { toolCallId, title, kind: 'fetch', status: 'pending' };
-    const refusals = [...turn.chosen.values()].filter((isAllowed) => isAllowed === false);
-    const offered = refusals.length < manyRefusals ? options : [...options, noToAll];
+    const offered = this.#offered(turn);
     let settle: (isAllowed: boolean | undefined) => void;
     const verdict = new Promise<boolean | undefined>((resolve) => (settle = resolve));
     const requestId = this.core.requests.newEditorId((answer) => {
       turn.cards.delete(place);
-      const isAllowed = this.#heard(turn, place, answer);
+      const isAllowed = this.#heard(turn, place, answer, offered);
       this.#update(session, { toolCallId, status: isAllowed === true ? 'completed' : 'failed' });
       settle(isAllowed);
     });
@@ -192,9 +195,20 @@ export class Questions implements SessionObserver {
     return card;
   }
 
+  #offered({ chosen }: Turn): readonly Option[] {
+    const refusals = [...chosen.values()].filter((isAllowed) => isAllowed === false);
+    const all = refusals.length < manyRefusals ? options : [...options, noToAll];
+    return all.filter(({ optionId }) => optionId !== 'workspace' || this.options.allowAlways !== undefined);
+  }
+
   /** Notes what was chosen, and returns whether the connection is allowed. */
-  #heard(turn: Turn, place: string, answer: Message | undefined): boolean | undefined {
-    const choice = answer === undefined ? undefined : choiceOf(answer);
+  #heard(
+    turn: Turn,
+    place: string,
+    answer: Message | undefined,
+    offered: readonly Option[],
+  ): boolean | undefined {
+    const choice = answer === undefined ? undefined : choiceOf(answer, offered);
     // It cannot be asked, or what it says cannot be read.
     if (answer?.isError !== false) turn.isMute = true;
     if (choice === 'none') turn.isMute = turn.refusesAll = true;
@@ -216,7 +230,7 @@ export class Questions implements SessionObserver {
   /** False if that was not possible. */
   #allowAlways({ session }: Turn, place: string): boolean {
     try {
-      this.options.allowAlways(session.child.root, place);
+      this.options.allowAlways!(session.child.root, place);
       return true;
     } catch (reason) {
       this.core.log.warn({ reason: messageOf(reason) }, 'a permission counts for its session only');
@@ -247,10 +261,8 @@ function asMarkdown(place: string): string {
 }
 
 /** What the user has chosen; undefined for any other answer. Source: ACP v1, `RequestPermissionOutcome`. */
-function choiceOf(answer: Message): Choice | undefined {
+function choiceOf(answer: Message, offered: readonly Option[]): Choice | undefined {
   const result = answer.isError ? undefined : unlessFails(() => bodyOf(answer) as JsonObject | null);
   const { outcome, optionId } = Object(result?.outcome) as JsonObject;
-  return outcome === 'selected'
-    ? [...options, noToAll].find((each) => each.optionId === optionId)?.optionId
-    : undefined;
+  return outcome === 'selected' ? offered.find((each) => each.optionId === optionId)?.optionId : undefined;
 }

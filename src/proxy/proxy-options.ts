@@ -40,7 +40,7 @@ export interface ProxyOptions {
   /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
   hasOwnData(root: string | undefined): boolean;
   /** As in `QuestionsOptions`. */
-  allowAlways(root: string | undefined, place: string): void;
+  readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
   /** As in `ChildrenOptions`. */
   configOf(root: string): Config;
   /** Whether agents may read and write the files of their sessions' folders through the editor. */

@@ -56,7 +56,7 @@ export class Proxy {
     this.#core = core;
     this.#mcp = new McpServers({ ...options, env: options.host.env });
     this.#questions = new Questions(core, {
-      allowAlways: (root, place) => options.allowAlways(root, place),
+      allowAlways: options.allowAlways,
       isNamed: (root, place) => this.#mcp.isNamed(root, place),
     });
     this.#children = new Children(core, {

@@ -48,6 +48,7 @@ const defaults = {
     keepBytes: 4_194_304,
     keepMessages: 10_000,
     connections: 64,
+    containers: 16,
     idleMs: 43_200_000,
     stallMs: 60_000,
     users: [],
@@ -170,6 +171,7 @@ describe('loadConfig', () => {
       keep = "1MiB"
       keep_messages = 10
       connections = 2
+      containers = 3
       idle = "1h"
       stall = "5s"
       tls_cert = "cert.pem"
@@ -269,6 +271,7 @@ describe('loadConfig', () => {
         keepBytes: 1_048_576,
         keepMessages: 10,
         connections: 2,
+        containers: 3,
         idleMs: 3_600_000,
         stallMs: 5_000,
         tlsCert: join(configHome, 'containai/cert.pem'),

@@ -41,6 +41,7 @@ function request(changes: Partial<ContainerRequest>): ContainerRequest {
     imageIfThere: () => Promise.resolve(undefined),
     image: () => Promise.reject(noImage),
     isFresh: false,
+    mostServed: 1,
     host: new Host({}),
     tell: () => undefined,
     ...changes,

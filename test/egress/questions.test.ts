@@ -22,6 +22,8 @@ let questions: Questions;
 let lines: Json[];
 /** What was allowed for good: workspace and place. */
 let allowed: string[];
+/** Whether the user may allow for good. */
+let isOwner: boolean;
 /** Why nothing can be allowed for good. */
 let fault: Error | undefined;
 let logged: string[];
@@ -41,11 +43,11 @@ beforeEach(() => {
   ended = [];
   isNamed = true;
   fault = undefined;
+  isOwner = true;
   logged = [];
   questions = new Questions(core, {
-    allowAlways: (root, what) => {
-      allowed.push(`${root} ${what}`);
-      if (fault !== undefined) throw fault;
+    get allowAlways() {
+      return isOwner ? allowAlways : undefined;
     },
     isNamed: (_root, what) => isNamed && what === 'mcp.example:443',
   });
@@ -55,6 +57,11 @@ beforeEach(() => {
 afterEach(() => {
   jest.useRealTimers();
 });
+
+function allowAlways(root: string | undefined, what: string): void {
+  allowed.push(`${root} ${what}`);
+  if (fault !== undefined) throw fault;
+}
 
 /** An agent without a process. */
 function newChild(): WorkspaceChild {
@@ -183,6 +190,18 @@ describe('a question in a turn', () => {
     expect(told()).toEqual([`s: tool_call_update ${status}`]);
     expect(await questions.ask(child, place)).toBe(isAllowed);
     expect(told()).toEqual([]);
+  });
+
+  test('offers no rule to whoever may not make one, and takes no answer that it did not offer', async () => {
+    isOwner = false;
+    atTurn();
+    const asked = questions.ask(child, place);
+
+    const { options } = lines[1]!.params as { options: { optionId: string }[] };
+    expect(options.map(({ optionId }) => optionId)).toEqual(['turn', 'session', 'no']);
+    choose(1, 'workspace');
+    expect(await asked).toBeUndefined();
+    expect(allowed).toEqual([]);
   });
 
   test('has one card, however many ask', async () => {

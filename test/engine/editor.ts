@@ -38,8 +38,8 @@ export class Editor {
   }
 
   /** Starts `cai connect` for a server, and initializes it. */
-  static async connect(cai: Cai, url: string): Promise<Editor> {
-    const editor = new Editor(cai.start(['connect', url]));
+  static async connect(cai: Cai, url: string, args: readonly string[] = []): Promise<Editor> {
+    const editor = new Editor(cai.start(['connect', ...args, url]));
     await editor.initialize();
     return editor;
   }

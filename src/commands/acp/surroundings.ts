@@ -59,7 +59,11 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     configOf: (root: string) => configured(root, (its) => its, config),
     placesOf: (root: string) => placesOf(root, host, isDirect),
     commandFor: (workspace: Workspace | undefined) => (isDirect ? agent : contained(agent, workspace)),
-    allowAlways: (root: string | undefined, place: string): void => decide(state, root, 'allow', place),
+    // Rules are the owner's, and hold for everybody who uses the workspace.
+    allowAlways:
+      host.workspaces === undefined
+        ? (root: string | undefined, place: string): void => decide(state, root, 'allow', place)
+        : undefined,
     onUnexpectedEnd: host.isServed ? tellServer : undefined,
     helper: isDirect ? undefined : ownProgram,
   };

@@ -137,7 +137,7 @@ export class Target {
   /** Its container, running: made or started if necessary. */
   async open(): Promise<RunningContainer> {
     const { host, voice } = this;
-    const { engine, settings, image: request, isFresh } = this.wanted;
+    const { engine, settings, image: request, isFresh, config } = this.wanted;
     let isImageNoted = false;
     return await provideContainer(engine, {
       settings,
@@ -154,6 +154,7 @@ export class Target {
         return provideImage(engine, request, voice.progress);
       },
       isFresh,
+      mostServed: config.serve.containers,
       host,
       tell: voice.tell,
     });

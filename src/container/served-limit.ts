@@ -1,0 +1,42 @@
+/** How many containers may run at once in the folders of somebody who came in by `cai serve`, and may use no others. */
+import { join } from 'node:path';
+import { CaiError } from '../errors';
+import type { Host } from '../system/host';
+import { ProcessLocks } from '../system/process-lock';
+import { recordName } from '../system/state-folder';
+import { isAllowed } from '../workspace/allowed';
+import type { Engine } from './engine/engine';
+import { ownContainers } from './user-containers';
+
+/** How often it is tried to get the lock, in milliseconds. */
+const pollMs = 20;
+
+/**
+ * Makes or starts a container where fewer than `most` run in the folders to which `host` is limited; everywhere if it is
+ * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
+ */
+export async function startServed(
+  { engine, host, most }: { readonly engine: Engine; readonly host: Host; readonly most: number },
+  start: () => Promise<void>,
+): Promise<void> {
+  if (host.workspaces === undefined) {
+    await start();
+    return;
+  }
+  const locks = new ProcessLocks(join(host.folders.state, 'starts'));
+  const lock = await locks.take(recordName(JSON.stringify(host.workspaces)), { pollMs });
+  try {
+    const own = await ownContainers(engine, host.user.uid);
+    const running = own.filter(
+      ({ state, workspace }) => state === 'running' && workspace !== undefined && isAllowed(host, workspace),
+    );
+    if (running.length >= most)
+      throw new CaiError(
+        'CONTAINER_START',
+        `${running.length} containers run in the folders that you may use, and no more may ("serve.containers" in the configuration of the server): close sessions in other workspaces, and try again once their containers have ended, or ask the owner of the server to end some with "cai stop"`,
+      );
+    await start();
+  } finally {
+    lock?.release();
+  }
+}

@@ -1,0 +1,65 @@
+import type { Engine } from '../../src/container/engine/engine';
+import { startServed } from '../../src/container/served-limit';
+import { label } from '../../src/container/spec/spec';
+import { Host } from '../../src/system/host';
+import { newFolder } from '../support/temp-folder';
+
+const most = 2;
+let running: string[];
+let host: Host;
+
+/** An engine in which a container runs for each of these workspaces. */
+const engine = {
+  listContainers: () =>
+    Promise.resolve(
+      running.map((workspace) => ({
+        id: workspace,
+        name: workspace,
+        state: workspace === '/srv/shop/ended' ? 'exited' : 'running',
+        createdAt: 0,
+        labels: { [label.workspace]: workspace },
+      })),
+    ),
+} as unknown as Engine;
+
+const start = async (workspace: string): Promise<void> =>
+  await startServed({ engine, host, most }, () => {
+    running.push(workspace);
+    return Promise.resolve();
+  });
+
+beforeEach(() => {
+  running = [];
+  host = new Host({ HOME: newFolder(), CAI_SERVE_WORKSPACES: '["/srv/shop"]' });
+});
+
+test('no more containers start than may run in the folders, also at once', async () => {
+  const starts = ['a', 'b', 'c', 'd'].map((name) => start(`/srv/shop/${name}`));
+
+  const results = await Promise.allSettled(starts);
+
+  expect(running).toHaveLength(most);
+  const [refusal, ...others] = results.filter((each) => each.status === 'rejected');
+  expect(others).toHaveLength(1);
+  expect(refusal?.reason).toMatchObject({
+    code: 'CONTAINER_START',
+    message: expect.stringMatching(/^2 containers run .* "cai stop"$/) as string,
+  });
+});
+
+test('what has ended, or runs in other folders, does not count', async () => {
+  running = ['/srv/shop/ended', '/srv/other', '/srv/shopping', ''];
+
+  await start('/srv/shop/a');
+  await start('/srv/shop/b');
+
+  await expect(start('/srv/shop/c')).rejects.toThrow('2 containers run');
+});
+
+test('the owner has no limit', async () => {
+  host = new Host({ HOME: newFolder() });
+
+  for (const name of ['a', 'b', 'c']) await start(`/srv/shop/${name}`);
+
+  expect(running).toHaveLength(3);
+});
