@@ -34,8 +34,11 @@ const methodsPlan = planOf({
 
 /** Keys that an editor could take for a command to run; `undefined` removes them. */
 const nothingRunnable = { command: undefined, args: undefined, env: undefined };
-/** Variables that steer programs of this machine: a method that has the editor set one is not offered. */
-const steering = /^(?:CAI_|NODE_|LD_|DYLD_|DOCKER_|XDG_|GIT_|PATH$|HOME$)/i;
+/**
+ * The variables that a method may have the editor set: keys, and where they are used. Others, as `BASH_ENV` or
+ * `HTTPS_PROXY`, would steer programs of this machine.
+ */
+const settable = /^(?!CAI_)(?:[A-Z][A-Z0-9]*_)*(?:KEY|TOKEN|SECRET|BASE_URL)$/;
 
 /** How many different logins one proxy keeps ready for each workspace; agents have one to three. */
 const maxLogins = 32;
@@ -137,7 +140,8 @@ export class SignIn {
     if (!isObject(method)) return undefined;
     const meta = isObject(method._meta) ? method._meta : {};
     const isTerminal = method.type === 'terminal';
-    if (variablesOf(method).some((name) => typeof name !== 'string' || steering.test(name))) return undefined;
+    if (!variablesOf(method).every((name) => typeof name === 'string' && settable.test(name)))
+      return undefined;
     const inTerminal = this.byHand.isInBrowser(method.id) ? this.#inTerminal(method, meta, way) : undefined;
     if (inTerminal !== undefined) return JSON.stringify(inTerminal);
     if (!isTerminal && !Object.hasOwn(meta, 'terminal-auth')) {

@@ -89,7 +89,7 @@ describe('an agent that offers a sign-in', () => {
   );
 
   attempt('an agent has the editor set a variable that steers programs of the host', async () => {
-    const names = ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'GIT_SSH_COMMAND', 'DOCKER_HOST', 'HOME', 'CAI_ACP_DIRECT_SPAWN', 'dyld_insert_libraries']; // prettier-ignore
+    const names = ['NODE_OPTIONS', 'LD_PRELOAD', 'PATH', 'GIT_SSH_COMMAND', 'DOCKER_HOST', 'HOME', 'CAI_ACP_DIRECT_SPAWN', 'dyld_insert_libraries', 'BASH_ENV', 'GCONV_PATH', 'KUBECONFIG', 'HTTPS_PROXY', 'SSLKEYLOGFILE', 'CAI_CONNECT_TOKEN']; // prettier-ignore
     const methods = names.flatMap((name) => [
       { id: `${name}1`, name: mark, type: 'env_var', varName: name },
       { id: `${name}2`, name: mark, type: 'env_var', vars: [{ name }] },

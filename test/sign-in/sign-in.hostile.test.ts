@@ -82,9 +82,21 @@ describe('SignIn, against an agent that means harm', () => {
   ])('with agents %s', (_, signIn) => {
     test.each([
       ...['CAI_LOG_FILE', 'NODE_OPTIONS', 'LD_PRELOAD', 'DYLD_X', 'DOCKER_HOST', 'XDG_STATE_HOME'],
-      ...['GIT_SSH', 'PATH', 'HOME', 'Path'],
+      ...[
+        'GIT_SSH',
+        'PATH',
+        'HOME',
+        'Path',
+        'BASH_ENV',
+        'GCONV_PATH',
+        'KUBECONFIG',
+        'HTTPS_PROXY',
+        'api_key',
+      ],
+      ...['CAI_CONNECT_TOKEN', 'SSLKEYLOGFILE', 'GIT_CONFIG_KEY_0', 'API_KEY=', 'A-B_KEY', ''],
     ])('takes out a method that would set %s', (name) => {
-      const kept = '{"id":"b","type":"env_var","vars":[{"name":"MY_PATH"},{"name":"HOMES"}]}';
+      const kept =
+        '{"id":"b","type":"env_var","vars":[{"name":"OPENAI_API_KEY"},{"name":"GH_TOKEN"},{"name":"ANTHROPIC_BASE_URL"}]}';
       const listed = `{"id":"a","type":"env_var","vars":[{"name":"KEY"},{"name":"${name}"}]}`;
       const single = `{"id":"a","type":"env_var","varName":"${name}"}`;
 
