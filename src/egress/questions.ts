@@ -4,6 +4,7 @@ import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { messageOf } from '../errors';
 import type { Core } from '../relay/core';
+import { ownMark } from '../protocol/methods';
 import { cancelLine, notificationLine, requestLine } from '../rpc/answer';
 import { bodyOf, type Message } from '../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
@@ -189,7 +190,12 @@ export class Questions implements SessionObserver {
     turn.cards.set(place, card);
     // Not all editors take the call in the request for an announcement, and updates are of calls that were announced.
     this.#update(session, call, 'tool_call');
-    const params = JSON.stringify({ sessionId: session.editorId, toolCall: call, options: offered });
+    const params = JSON.stringify({
+      sessionId: session.editorId,
+      toolCall: call,
+      options: offered,
+      ...ownMark,
+    });
     this.#tell(session, requestLine(requestId, 'session/request_permission', params));
     this.core.log.info({ place: shownPlace(place) }, 'the editor is asked about a connection');
     return card;
@@ -242,7 +248,7 @@ export class Questions implements SessionObserver {
   #update(session: AgentSession, call: JsonObject, sessionUpdate = 'tool_call_update'): void {
     const { child, editorId: sessionId, owner } = session;
     if (owner.open === undefined && child.isUsable) return;
-    const params = JSON.stringify({ sessionId, update: { sessionUpdate, ...call } });
+    const params = JSON.stringify({ sessionId, update: { sessionUpdate, ...call }, ...ownMark });
     this.#tell(session, notificationLine('session/update', params));
   }
 

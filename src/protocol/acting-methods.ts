@@ -28,9 +28,13 @@ const things = words(
   'command commands program programs script scripts url urls uri uris link links document documents buffer buffers path paths',
 );
 
+/** How the methods begin that only we call: `cai serve` does. */
+const ownPrefix = '_containai/';
+
 /** The row of a method that an agent calls. */
 export function agentRow(method: string): Method<AgentRoute> {
   if (Object.hasOwn(agentMethods, method)) return agentMethods[method]!;
+  if (method.toLowerCase().startsWith(ownPrefix)) return refusedAgentMethod;
   const restriction = restrictionOf(method);
   if (restriction === undefined) return unknownAgentMethod;
   return restriction === 'never' ? refusedAgentMethod : actingAgentMethod;

@@ -48,6 +48,8 @@ export type FieldKind =
   /** Which tool call an update is about, and how far it is: looked at, never changed. */
   | 'toolCallId'
   | 'toolStatus'
+  /** Of `ownMark`: false in what agents send. */
+  | 'ownMark'
   /** A paging cursor, opaque. */
   | 'cursor'
   /** The protocol version, a number. */
@@ -154,9 +156,12 @@ export const listChanges: FieldTree = { ...sessionRows, removed: { '*': 'session
 /** Params of the requests that name several sessions. */
 export const inSessions: FieldTree = { sessionIds: { '=': 'sessionRefs', '*': 'sessionRef' } };
 
+/** The params of messages in a thread: where `ownMark` is in ours. */
+const inThread: FieldTree = { sessionId: 'session', _meta: { containai: 'ownMark' } };
+
 /** Params of `session/update`, by variant; a variant that is not named has only its session rewritten. */
 export const update: FieldTree = {
-  sessionId: 'session',
+  ...inThread,
   update: {
     sessionUpdate: 'updateKind',
     '?sessionUpdate': {
@@ -191,7 +196,7 @@ export const update: FieldTree = {
 };
 
 /** Params of `session/request_permission`. */
-export const permission: FieldTree = { sessionId: 'session', toolCall };
+export const permission: FieldTree = { ...inThread, toolCall };
 
 /** Params of `fs/read_text_file` and `fs/write_text_file`; the content is never looked at. */
 export const file: FieldTree = { sessionId: 'session', path: 'path' };

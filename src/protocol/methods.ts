@@ -58,7 +58,7 @@ export type AgentRoute =
   | 'cursor'
   /** To the editor, if it has announced the extension. */
   | 'announced'
-  /** Would act on the host: answered -32601. */
+  /** Would act on the host, or is ours: answered -32601. */
   | 'refuse';
 
 /** One method, as one side sends it. */
@@ -195,5 +195,8 @@ export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSessi
 /** The row of an agent's method that acts, by its name, on files or commands; see `acting-methods.ts`. */
 export const actingAgentMethod = extension<AgentRoute>('announced', fields.inSession);
 
-/** The row of an agent's method that would act on the host, whatever the editor has announced. */
+/** The row of an agent's method that no editor gets, whatever it has announced. */
 export const refusedAgentMethod = extension<AgentRoute>('refuse', none);
+
+/** In the params of a message in a thread: it is from us, and not from an agent. */
+export const ownMark = { _meta: { containai: true } } as const;

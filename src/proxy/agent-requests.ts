@@ -130,7 +130,7 @@ export class AgentRequests {
         this.#announced(call);
         break;
       case 'refuse':
-        this.core.refuse(call.child, message, methodNotFound(message.method));
+        this.#refuse(call, 'it is not for agents');
         break;
       case 'editor':
         this.#pass(call);
@@ -146,13 +146,13 @@ export class AgentRequests {
 
   /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */
   #announced(call: AgentCall): void {
-    const { child, message } = call;
-    if (isAnnounced(message.method, this.core.editorCapabilities)) {
-      this.#pass(call);
-      return;
-    }
+    if (isAnnounced(call.message.method, this.core.editorCapabilities)) this.#pass(call);
+    else this.#refuse(call, 'the editor has not announced it');
+  }
+
+  #refuse({ child, message }: AgentCall, why: string): void {
     const { method } = message;
-    this.core.log.info({ method, root: child.root }, 'refused to an agent: the editor has not announced it');
+    this.core.log.info({ method, root: child.root }, `refused to an agent: ${why}`);
     this.core.refuse(child, message, methodNotFound(method));
   }
 

@@ -59,6 +59,7 @@ export function editsOf(message: Message, rewrites: Partial<Rewrites>): Edit[] {
   for (let index = 0; index < message.fields.length; index++) {
     const field = message.fields[index]!;
     if (field.kind === 'row') rowCwd = cwdOfRow(message, index);
+    if (field.kind === 'ownMark') edits.push(replacing(field, 'false'));
     const rewrite = field.isString ? rewriteOf(field, rowCwd, rewrites) : undefined;
     if (rewrite === undefined) continue;
     const text = textOf(message, field);

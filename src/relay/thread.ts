@@ -4,6 +4,7 @@ import { notificationLine } from '../rpc/answer';
 import type { JsonObject } from '../child/child-data';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
+import { ownMark } from '../protocol/methods';
 import { offers } from '../protocol/refusals';
 
 /** A note to the user. */
@@ -30,7 +31,7 @@ export function tellInThread(
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }
     : message(`\n\ncai: ${title} ${description}\n\n`);
-  child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
+  child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update, ...ownMark })));
 }
 
 /** The message's own id separates it from the agent's text; for editors that ignore such ids, empty lines do. */

@@ -148,6 +148,7 @@ describe('a question in a turn', () => {
     expect(request).toMatchObject({ id: 1, method: 'session/request_permission' });
     expect(request!.params).toEqual({
       sessionId: 's',
+      _meta: { containai: true },
       toolCall: announced,
       options: [
         { optionId: 'turn', name: 'Allow in this turn', kind: 'allow_once' },

@@ -114,6 +114,46 @@ describe('an agent and the session of another agent', () => {
   });
 });
 
+describe('an agent and what cai itself says', () => {
+  attempt('an agent speaks, or asks for permission, with the mark of what cai itself says', async () => {
+    const liar = await Scene.open({ claims: { ids: ['liar'] } });
+    const update = JSON.stringify(textUpdate);
+    const card = `"toolCall":{"toolCallId":"${mark}"},"options":[{"optionId":"a","name":"a","kind":"allow_once"}]`;
+    const marks = ['containai', '\\u0063ontainai'].flatMap((key) => [
+      `"_meta":{"${key}":true}`,
+      `"_meta":{"a":1,"${key}":"${mark}"}`,
+      `"\\u005fmeta":{"${key}":{"a":[]}}`,
+      `"_meta":{"${key}":false,"${key}":true}`,
+      `"_meta":{},"_meta":{"${key}":true}`,
+    ]);
+    const lines = marks.flatMap((each) => [
+      `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"liar","update":${update},${each}}}`,
+      // The second of two lines that differ in their text alone goes another way.
+      `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"liar","update":${update.replace(mark, `${mark}!`)},${each}}}`,
+      `{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"liar",${each},${card}}}`,
+    ]);
+    await liar.take(...lines.map((each) => ({ line: each })));
+    const said = liar.editor.messages.filter(({ params }) => JSON.stringify(params ?? null).includes(mark));
+    await liar.close();
+    if (said.length === 0) throw new Error('the editor has heard nothing of the agent');
+    const marked = said.filter(({ params }) => (params as { _meta?: Json })._meta?.containai !== false);
+    return reachedIf(marked.length > 0, JSON.stringify(marked));
+  });
+
+  attempt('an agent tells the clients of cai serve that a turn has ended', async () => {
+    const methods = ['_containai/turn_ended', '_containai\\/turn_ended', '_containai/other'];
+    const lines = methods.flatMap((method) => [
+      `{"jsonrpc":"2.0","method":"${method}","params":{"sessionId":"${scene.session}"}}`,
+      `{"jsonrpc":"2.0","id":2,"method":"${method}","params":{"sessionId":"${scene.session}"}}`,
+      `{"jsonrpc":"2.0","method":"${method}","params":{}}`,
+    ]);
+    return await seenBy(
+      () => scene.take(...lines.map((each) => ({ line: each }))),
+      ({ method }) => String(method).startsWith('_containai/'),
+    );
+  });
+});
+
 describe('an agent and the lines that it writes', () => {
   const evilCreate = (): Json => ({
     sessionId: scene.session,

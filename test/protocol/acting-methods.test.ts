@@ -43,6 +43,9 @@ describe('agentRow', () => {
     ['fs/delete_file', 'refuse'],
     ['_fs/delete_file', 'announced'],
     ['_x/y', 'editor'],
+    ['_containai/turn_ended', 'refuse'],
+    ['_ContainAI/x', 'refuse'],
+    ['_containai', 'editor'],
     ['toString', 'editor'],
   ])('has %s go the way "%s"', (method, route) => expect(agentRow(method).route).toBe(route));
 });

@@ -106,6 +106,7 @@ export const extensions: readonly Decision[] = [
       ],
     ],
   },
+  { reason: 'ours: what cai itself says', places: ['params/_meta/containai'] },
   { reason: 'codex-acp: where a displayed command runs', places: ['_meta/terminal_info/cwd'] },
   {
     reason: 'Zed: sign-in by a command that the editor runs',

@@ -31,6 +31,12 @@ describe('editsOf', () => {
     expect(rewritten).toBe('{"a":"s1","b":"s2","c":"p3","d":"p4","e":"p5","f":"u6","g":"7","h":["s8"]}');
   });
 
+  test.each(['true', '"x"', 'null', '{"a":[1]}'])('takes away our own mark, also as %s', (value) => {
+    const text = `{"_meta":{"a":1,"containai":${value}}}`;
+
+    expect(rewrittenBy(text, fields.update, {})).toBe('{"_meta":{"a":1,"containai":false}}');
+  });
+
   test('keeps the very bytes of what stays the same', () => {
     const text = '{"a":"\\u0061","b":"x\\/y"}';
     const plan: PlanSource = { a: 'session', b: 'path' };

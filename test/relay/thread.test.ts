@@ -28,7 +28,13 @@ test('an editor without notices gets a message of its own, apart from what the a
     content: { type: 'text', text },
   };
 
-  expect(told()).toEqual([{ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 'e', update } }]);
+  expect(told()).toEqual([
+    {
+      jsonrpc: '2.0',
+      method: 'session/update',
+      params: { sessionId: 'e', update, _meta: { containai: true } },
+    },
+  ]);
 });
 
 test.each([[{ session: { notices: {} } }], [{ session: { notices: { _meta: {} } } }]])(
@@ -40,6 +46,7 @@ test.each([[{ session: { notices: {} } }], [{ session: { notices: { _meta: {} } 
     expect(message!.params).toEqual({
       sessionId: 'e',
       update: { sessionUpdate: 'notice', severity: 'warning', ...note },
+      _meta: { containai: true },
     });
   },
 );

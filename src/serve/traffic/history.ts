@@ -1,5 +1,6 @@
 /** What was said in a session, for clients that come later. */
 import { randomUUID } from 'node:crypto';
+import { ownMark } from '../../protocol/methods';
 import { notificationLine } from '../../rpc/answer';
 import { joined } from '../../rpc/splice';
 import { Outbox, type Keeper } from '../outbox';
@@ -55,5 +56,5 @@ export function missingPart(sessionId: string): Buffer {
     '\n\ncai: Earlier messages of this session are not kept here. Load it again after this turn.\n\n';
   const content = { type: 'text', text };
   const update = { sessionUpdate: 'agent_message_chunk', messageId: randomUUID(), content };
-  return updateLine(sessionId, JSON.stringify(update));
+  return joined(notificationLine('session/update', JSON.stringify({ sessionId, update, ...ownMark })));
 }
