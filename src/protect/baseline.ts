@@ -100,8 +100,9 @@ export function takeBaseline(
   const outer = isGit ? [] : outerBaselines(state, folder).map((each) => each.at);
   const since = Math.min(at, ...outer);
   const units = unitsIn(folder, { isGit, patterns, unasked });
+  // A crowd is as unknown later as it is now.
   const places = placesIn(folder, units).filter(
-    ({ stats }) => outer.length === 0 || (stats?.ctimeMs ?? at) <= since,
+    ({ kind, stats }) => kind !== 'crowd' && (outer.length === 0 || (stats?.ctimeMs ?? at) <= since),
   );
   const contents = contentsOf(folder, places);
   const states = new Map(places.map(({ path }, index) => [path, contents[index]!.state]));

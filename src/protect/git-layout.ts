@@ -43,7 +43,7 @@ type WorkTree = Readonly<{
   isUnreadable: boolean;
 }>;
 
-/** Of all indexes in one folder so much is read, in bytes: an agent can make each as long as it likes. */
+/** Of all indexes in one folder so much is read, in bytes, enough for 450 000 files: an agent can make each as long as it likes. */
 const mostIndexBytes = 48 * 1024 * 1024;
 
 /**
@@ -120,8 +120,6 @@ function linkedTrees(common: string): Named {
   return { paths, isWhole: names !== undefined && names.length <= mostTrees, bytes: 0 };
 }
 
-/** Only the start of an index is read, enough for some 150 000 files: an agent can make it as long as it likes. */
-const maxIndexBytes = 16 * 1024 * 1024;
 /** Of one index only so many repositories are looked at: an agent can have it name any number. */
 const mostLinks = 256;
 
@@ -138,7 +136,7 @@ export function gitlinksOf(gitFolder: string): string[] {
   return [...paths];
 }
 
-/** The same from the indexes that begin in the next `room` bytes. */
+/** The same from the next `room` bytes. */
 function linksIn(gitFolder: string, room: number): Named {
   let bytes = 0;
   try {
@@ -150,24 +148,26 @@ function linksIn(gitFolder: string, room: number): Named {
     const all = namesIn(gitFolder, '');
     const names = all?.filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name)) ?? [];
     bytes = config?.length ?? 0;
-    const links = names.map((name) => {
-      if (bytes > room) return undefined;
-      const index = unlessGone(() => startOf(posix.join(gitFolder, name)));
-      bytes += index?.length ?? 0;
-      return sizes.flatMap((hashBytes) => (index === undefined ? [] : linksOf(index, hashBytes)));
+    let isWhole = all !== undefined;
+    const links = names.flatMap((name) => {
+      const start = unlessGone(() => startOf(posix.join(gitFolder, name), Math.max(0, room - bytes)));
+      if (start === undefined) return [];
+      bytes += start.index.length;
+      isWhole &&= start.isWhole;
+      return sizes.flatMap((hashBytes) => linksOf(start.index, hashBytes));
     });
-    const isWhole = all !== undefined && !links.includes(undefined);
-    return { paths: [...new Set(links.flatMap((each) => each ?? []))].sort(), isWhole, bytes };
+    return { paths: [...new Set(links)].sort(), isWhole, bytes };
   } catch (fault) {
     return { paths: [], isWhole: false, bytes, fault: fault as Error };
   }
 }
 
-function startOf(file: string): Buffer {
+function startOf(file: string, maxBytes: number): { readonly index: Buffer; readonly isWhole: boolean } {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   return withFile(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (open) => {
     const stats = fs.fstatSync(open);
-    return bytesAt(open, 0, stats.isFile() ? Math.min(stats.size, maxIndexBytes) : 0);
+    const size = stats.isFile() ? stats.size : 0;
+    return { index: bytesAt(open, 0, Math.min(size, maxBytes)), isWhole: size <= maxBytes };
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Host } from '../system/host';
 import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
-import { Watch } from './watch';
+import { Watch, type News } from './watch';
 import type { AgentSession } from '../sessions/session';
 import { isInside } from '../paths/path-map';
 import { printableLine } from '../system/quoted';
@@ -44,12 +44,19 @@ export class ReviewObserver implements SessionObserver {
   #look(session: AgentSession): void {
     const watch = this.#follow(session);
     if (watch === undefined || this.core.isEditorGone) return;
-    const tell = (paths: readonly string[]): void =>
-      tellInThread(this.core, session, {
-        title: 'There are new or changed files that programs on your machine may run.',
-        description: `Made or changed: ${named(paths)}. If that was not you, look at them before you go on: \`cai review\` shows them, and \`cai review --restore\` puts them aside.`,
-      });
-    watch.look(foldersOf(session), (paths) => this.#safely(() => tell(paths)));
+    const tell = ({ changed, crowds }: News): void => {
+      if (changed.length > 0)
+        tellInThread(this.core, session, {
+          title: 'There are new or changed files that programs on your machine may run.',
+          description: `Made or changed: ${named(changed)}. If that was not you, look at them before you go on: \`cai review\` shows them, and \`cai review --restore\` puts them aside.`,
+        });
+      if (crowds.length > 0)
+        tellInThread(this.core, session, {
+          title: 'Not everything could be looked at that programs on your machine may run.',
+          description: `Too much, or not readable: ${named(crowds)}. What changes there is not noticed, so this is said after each turn.`,
+        });
+    };
+    watch.look(foldersOf(session), (news) => this.#safely(() => tell(news)));
   }
 
   #follow(session: AgentSession): Watch | undefined {

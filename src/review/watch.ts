@@ -15,6 +15,14 @@ const localTypes = new Set([
 /** One look reads at most so many bytes: an agent chooses how much there is. */
 const maxReadBytes = 8 * 1_024 * 1_024;
 
+/** Names of what the user is told of. */
+export interface News {
+  /** Files that are new or changed and were not told. */
+  readonly changed: readonly string[];
+  /** What was too much to look at, or not readable: told each time, because nobody knows what has changed there. */
+  readonly crowds: readonly string[];
+}
+
 /** A folder that is looked at. */
 interface Watched {
   /** Taken at the first look; counts where none is recorded. */
@@ -49,16 +57,16 @@ export class Watch {
   }
 
   /**
-   * Calls `tell` with the names of what is new in these folders and those beside the workspace, unless nothing is: at
-   * once where the file system is local, else after it has answered, so that a network that is gone keeps nobody
+   * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the file system is local, else after it has answered, so that a network that is gone keeps nobody
    * waiting.
    */
-  look(folders: readonly string[], tell: (paths: readonly string[]) => void): void {
+  look(folders: readonly string[], tell: (news: News) => void): void {
     const lookNow = (): void => {
-      const news = [...folders, ...baselines.besidesOf(this.state, this.root)].flatMap((folder) =>
-        this.#newsIn(folder),
-      );
-      if (news.length > 0) tell(news);
+      const all = [...folders, ...baselines.besidesOf(this.state, this.root)];
+      const news = all.map((folder) => this.#newsIn(folder));
+      const changed = news.flatMap((each) => each.changed);
+      const crowds = news.flatMap((each) => each.crowds);
+      if (changed.length + crowds.length > 0) tell({ changed, crowds });
     };
     if (this.#isLocal) {
       lookNow();
@@ -70,8 +78,7 @@ export class Watch {
     }
   }
 
-  /** Names of the files in a folder that are new or changed and were not told. */
-  #newsIn(folder: string): string[] {
+  #newsIn(folder: string): News {
     const watched = this.#watched(folder);
     const { known } = watched;
     const baseline = baselines.readBaseline(this.state, folder) ?? watched.baseline;
@@ -88,7 +95,7 @@ export class Watch {
     let room = maxReadBytes;
     const news = places.filter((place) => {
       const { path } = place;
-      if (isKept(place)) return false;
+      if (place.kind === 'crowd' || isKept(place)) return false;
       const marks = marksOf(place);
       let state = known.get(path)?.marks === marks ? known.get(path)!.state : undefined;
       if (state === undefined) {
@@ -105,7 +112,9 @@ export class Watch {
       return true;
     });
     if (news.length + gone.length > 0) baselines.writeTold(this.state, folder, told);
-    return news.map(({ path }) => baselines.nameOf(this.root, folder, path)).sort();
+    const namesOf = (some: readonly Place[]): string[] =>
+      some.map(({ path }) => baselines.nameOf(this.root, folder, path)).sort();
+    return { changed: namesOf(news), crowds: namesOf(places.filter(({ kind }) => kind === 'crowd')) };
   }
 
   /** Whether no agent can have written a place: a read-only mount stays with the very file it was made over. */

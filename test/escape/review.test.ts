@@ -110,6 +110,25 @@ describe('an agent leaves something to run', () => {
     },
   );
 
+  attempt(
+    'an agent has an index so long that the last repository in it is not known, and changes that one later untold',
+    async () => {
+      const there = await Scene.open({ cai, workspace: newWorkspace() });
+      await there.sh(
+        `git init -q zz && git -C zz -c user.name=a -c user.email=a@b commit -q --allow-empty -m 1
+blob=$(git hash-object -w --stdin < /dev/null) && long=$(printf '%0240d/' 0 0 0 0)
+(seq -f "100644 $blob 0\t$long%06.f" 56000; echo "160000 $(git -C zz rev-parse HEAD) 0\tzz") | sed 's/\\t/\t/' | git update-index --index-info
+git ls-files -s | grep -q ^160000`,
+      );
+      const told = await toldOf('git -C zz config core.fsmonitor ./evil', there);
+      await there.close();
+      return reachedIf(
+        !told.includes('`.git/index`') && !told.includes('zz/.git/config'),
+        `only told: ${told}`,
+      );
+    },
+  );
+
   attempt('an agent makes a link in a git folder, through which git writes, untold', async () => {
     const links = ['.git/FETCH_HEAD', '.git/logs/HEAD'];
     const told = await toldOf(

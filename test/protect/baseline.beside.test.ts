@@ -41,7 +41,7 @@ function write(path: string, text = path): void {
 
 async function news(): Promise<readonly string[]> {
   const watch = new Watch(state, root);
-  return await new Promise((resolve) => watch.look([root], resolve));
+  return await new Promise((resolve) => watch.look([root], ({ changed }) => resolve(changed)));
 }
 
 test('what an agent makes beside its workspace is told, and listed until it is accepted', async () => {

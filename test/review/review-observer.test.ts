@@ -66,6 +66,17 @@ test('the end of a turn tells what the agent has made, in the same turn of the e
   expect(await turn(session)).toEqual([]);
 });
 
+test('the end of each turn tells what is too much to look at', async () => {
+  for (let i = 0; i < 65; i++) writeFileSync(join(root, `${i}.code-workspace`), '');
+  const session = opened();
+
+  for (let each = 0; each < 2; each++) {
+    const [text, ...more] = await turn(session);
+    expect(text).toContain('Too much, or not readable: `*.code-workspace`.');
+    expect(more).toEqual([]);
+  }
+});
+
 test('a turn that ends with its agent tells it as well', async () => {
   const session = opened();
   await turn(session);

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
 import type * as promises from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,7 +28,13 @@ async function watched(isProtected = true, records = state): Promise<Watch> {
 
 function news(watch: Watch, ...folders: string[]): readonly string[] {
   let found: readonly string[] = [];
-  watch.look([root, ...folders], (paths) => (found = paths));
+  watch.look([root, ...folders], ({ changed }) => (found = changed));
+  return found;
+}
+
+function crowds(watch: Watch): readonly string[] {
+  let found: readonly string[] = [];
+  watch.look([root], (all) => (found = all.crowds));
   return found;
 }
 
@@ -46,6 +52,24 @@ test('tells what comes into being, once', async () => {
   expect(news(watch)).toEqual(['.git/hooks/post-checkout', '.vscode/tasks.json']);
   expect(news(watch)).toEqual([]);
   expect(news(await watched())).toEqual([]);
+});
+
+test('tells each time what is too much to look at, also if that was so from the start', async () => {
+  write('.git/HEAD', 'ref: refs/heads/main\n');
+  mkdirSync(join(root, '.git/objects'));
+  mkdirSync(join(root, '.git/refs'));
+  write('.git/index');
+  truncateSync(join(root, '.git/index'), 49 * 2 ** 20);
+  const watch = await watched();
+
+  for (let turn = 0; turn < 3; turn++) expect(crowds(watch)).toEqual(['.git/index']);
+  expect(news(watch)).toEqual([]);
+  expect(changesIn(state, root).map(({ name, now }) => [name, now?.state])).toEqual([
+    ['.git/index', 'crowd'],
+  ]);
+
+  truncateSync(join(root, '.git/index'), 48 * 2 ** 20);
+  expect(crowds(watch)).toEqual([]);
 });
 
 test('tells again what was changed, made executable, or taken away and made again', async () => {
@@ -212,7 +236,7 @@ test('on a file system that may not answer, looks once that does, and asks one t
   const watch = await watched();
   write('.envrc');
   const told: (readonly string[])[] = [];
-  const look = (): void => watch.look([root], (paths) => told.push(paths));
+  const look = (): void => watch.look([root], ({ changed }) => told.push(changed));
 
   look();
   look();
@@ -303,9 +327,8 @@ test('tells the commands of a rebase that waits, which cannot be protected', asy
   ]);
 });
 
-test('tells once of more files than can be looked at', async () => {
+test('tells each time of more files than can be looked at', async () => {
   const watch = await watched();
   for (let i = 0; i < 65; i += 1) write(`${i}.code-workspace`);
-  expect(news(watch)).toEqual(['*.code-workspace']);
-  expect(news(watch)).toEqual([]);
+  for (let turn = 0; turn < 3; turn++) expect(crowds(watch)).toEqual(['*.code-workspace']);
 });
