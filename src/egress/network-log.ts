@@ -10,8 +10,9 @@ import { ProcessLocks } from '../system/process-lock';
 import { recordName, unlessFails, unlessGone } from '../system/state-folder';
 import { networkFolder } from './decisions';
 
-/** What became of a connection. */
-export type Outcome = 'allowed' | 'refused';
+/** What became of a connection; `ended`: it was open, and then no longer allowed. */
+export type Outcome = (typeof outcomes)[number];
+const outcomes = ['allowed', 'refused', 'ended'] as const;
 
 /** A line of the log. */
 export interface NetworkEntry {
@@ -107,7 +108,6 @@ function olderHalf(file: string): string {
 function entryOf(fields: Readonly<Record<string, unknown>>): NetworkEntry | undefined {
   const texts = [fields.at, fields.agent, fields.place, fields.because];
   const isEntry =
-    texts.every((text) => typeof text === 'string') &&
-    ['allowed', 'refused'].includes(fields.outcome as string);
+    texts.every((text) => typeof text === 'string') && outcomes.includes(fields.outcome as Outcome);
   return isEntry ? (fields as unknown as NetworkEntry) : undefined;
 }

@@ -1,5 +1,6 @@
 /** Whether a container may connect to a place: rules, what the user decided, and the user, who is asked. */
 import { isIP } from 'node:net';
+import { messageOf } from '../errors';
 import type { Config } from '../config/config';
 import { names, parseRule, placeOfUrl, placeText, type HostRule, type Place } from '../config/host-rules';
 import { isInternal } from './addresses';
@@ -83,6 +84,18 @@ export class Policy {
         return false;
       }
     };
+  }
+
+  /** Notes that open connections to a place were ended, because it would not be admitted again. */
+  noteEnd(place: Place): void {
+    const text = placeText(place);
+    let because = 'what had allowed it has ended';
+    try {
+      this.#ruleFor(place, text, this.options.decisions());
+    } catch (reason) {
+      because = messageOf(reason);
+    }
+    this.options.note(text, 'ended', because);
   }
 
   /** The addresses of a name that may be dialled. Fails with a `Refusal` if there is none. */

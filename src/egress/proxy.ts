@@ -31,7 +31,7 @@ export class EgressProxy {
 
   /** Whatever `policy` admits is reached by `dialler`; a tunnel to a host with a key ends at `keyedHost`. */
   constructor(
-    private readonly policy: Pick<Policy, 'admit' | 'stillAdmits'>,
+    private readonly policy: Pick<Policy, 'admit' | 'stillAdmits' | 'noteEnd'>,
     private readonly dialler: Pick<Dialler, 'tunnel' | 'direct' | 'check' | 'proxyFor'>,
     private readonly keyedHost: (place: Place) => Pick<KeyedHost, 'open'> | undefined,
   ) {
@@ -80,8 +80,11 @@ export class EgressProxy {
   #endRefused(): void {
     if (this.#open.size === 0) return;
     const isAdmitted = this.policy.stillAdmits();
-    for (const [stream, places] of [...this.#open])
-      if (![...places].every((place) => isAdmitted(place))) cutOff(stream);
+    for (const [stream, places] of [...this.#open]) {
+      const ended = [...places].filter((place) => !isAdmitted(place));
+      for (const place of ended) this.policy.noteEnd(place);
+      if (ended.length > 0) cutOff(stream);
+    }
   }
 
   /** Rejects with a `Refusal`. */

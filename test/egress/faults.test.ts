@@ -139,7 +139,7 @@ const keyed = new KeyedHost(place, {
 /** The proxy of a container, on a port; every place is that server. */
 async function proxyTo(port: number, isKeyed: boolean): Promise<number> {
   portOfServer = port;
-  const policy = { admit: () => Promise.resolve(), stillAdmits: () => () => true };
+  const policy = { admit: () => Promise.resolve(), stillAdmits: () => () => true, noteEnd: () => undefined };
   const proxy = new EgressProxy(policy, dialler, () => (isKeyed ? keyed : undefined));
   return await listening((socket) => proxy.take(socket));
 }

@@ -88,8 +88,10 @@ async function given({
   );
   const admit = ({ host: name }: { host: string }) =>
     name === 'evil.example' ? Promise.reject(new Refusal('no')) : Promise.resolve();
-  const proxy = new EgressProxy({ admit, stillAdmits: () => () => true }, dialler, (place) =>
-    place.host === host && place.port === 443 ? keyed : undefined,
+  const proxy = new EgressProxy(
+    { admit, stillAdmits: () => () => true, noteEnd: () => undefined },
+    dialler,
+    (place) => (place.host === host && place.port === 443 ? keyed : undefined),
   );
   const port = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.take(socket)));
   return { port, dialled, connections: () => connections };

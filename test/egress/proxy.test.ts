@@ -22,6 +22,9 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+/** What was noted of connections. */
+const noted: string[] = [];
+
 /** The port of a proxy for which `site.example` is this machine, and allowed at each port. */
 async function given(
   {
@@ -37,7 +40,7 @@ async function given(
     telemetry: [],
     decisions,
     ask,
-    note: () => undefined,
+    note: (_place, outcome, because) => noted.push(`${outcome}: ${because}`),
   });
   const extraHosts = ['site.example:127.0.0.1', 'denied.example:host-gateway'];
   const proxy = new EgressProxy(policy, new Dialler(policy, network, extraHosts), () => undefined);
@@ -206,12 +209,14 @@ describe('a tunnel', () => {
       const ask = () => Promise.resolve(grant.signal);
 
       await cut({ allow: [], ask }, () => grant.abort());
+      expect(noted.at(-1)).toBe('ended: what had allowed it has ended');
     });
 
     test('once it is denied, whatever allowed it', async () => {
       let deny: string[] = [];
 
       await cut({ decisions: () => ({ allow: [], deny }) }, () => (deny = ['site.example']));
+      expect(noted.at(-1)).toMatch(/^ended: site\.example:\d+ is refused by the rule "site\.example"/);
     });
   });
 
