@@ -45,7 +45,7 @@ export function accessTo(address: Address, options: AccessOptions): Access {
   return {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
     // Any user of the machine may listen there while no server runs. A certificate shows who it is.
-    ...(token !== undefined && address.isLoopback && !address.isEncrypted && { onlyFor: uid }),
+    ...(token !== undefined && !address.isEncrypted && { onlyFor: uid }),
     tls: {
       ...(caFile !== undefined && { ca: [...rootCertificates, read('network.ca_file', caFile)] }),
       ...(certFile !== undefined && { cert: read('--client-cert', certFile) }),

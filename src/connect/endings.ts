@@ -66,7 +66,7 @@ export function endingOfError(error: Error, isStandard: boolean): Ending {
   if (error instanceof NotOurs)
     return {
       kind: 'refused',
-      reason: `${reason}, and would get the token. Use the Unix socket of "cai serve" (unix:PATH), or https://`,
+      reason: `${reason}, and would get the token. Use the Unix socket of your own "cai serve" (unix:PATH), or https://`,
     };
   // A certificate does not get better by waiting.
   if (isCertificateError(code))

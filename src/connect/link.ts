@@ -7,7 +7,7 @@ import { connectionHeader, countIn, receivedHeader } from '../wire/carried';
 import { Pulse } from '../wire/pulse';
 import type { Access } from './access';
 import type { Address } from './address';
-import { connectToUser } from './other-end';
+import { connectToSocketOf, connectToUser } from './other-end';
 import { endingOfClose, endingOfError, endingOfStatus, type Ending } from './endings';
 
 /** How long a server may take to open a socket, and between two parts of its words about a refusal, in milliseconds. */
@@ -76,7 +76,7 @@ export class Link {
       maxPayload: maxBytes,
       ...(socketPath !== undefined && { createConnection: () => connect(socketPath) }),
       ...(uid !== undefined && {
-        createConnection: connectorFor(uid),
+        createConnection: connectorFor(uid, socketPath),
       }),
     };
     const webSocket = new WebSocket(address.url, settings);
@@ -192,9 +192,18 @@ export class Link {
 }
 
 /** Node takes the socket later, too, which the types do not say. */
-function connectorFor(uid: number): NonNullable<ClientOptions['createConnection']> {
-  type Connect = (to: Parameters<typeof connectToUser>[0], done: Parameters<typeof connectToUser>[2]) => void;
-  const connector: Connect = (to, done) => connectToUser(to, { uid, limitMs: openMs }, done);
+function connectorFor(
+  uid: number,
+  socketPath: string | undefined,
+): NonNullable<ClientOptions['createConnection']> {
+  type Connect = (
+    to: Parameters<typeof connectToUser>[0],
+    done: Parameters<typeof connectToSocketOf>[2],
+  ) => void;
+  const connector: Connect = (to, done) => {
+    if (socketPath === undefined) connectToUser(to, { uid, limitMs: openMs }, done);
+    else connectToSocketOf(uid, socketPath, done);
+  };
   return connector as unknown as NonNullable<ClientOptions['createConnection']>;
 }
 

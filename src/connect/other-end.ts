@@ -1,7 +1,7 @@
 /** Connections within this machine that lead to a program of the user's. Source: Linux, proc_net_tcp.rst. */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { connect, isIPv4, type Socket } from 'node:net';
-import { endianness } from 'node:os';
+import { endianness, platform } from 'node:os';
 import { messageOf } from '../errors';
 import { errorCodeOf } from '../system/real-path';
 
@@ -42,6 +42,41 @@ export function connectToUser(
     if (fault === undefined) done(null, socket.removeListener('error', fail));
     else fail(new NotOurs(fault));
   });
+}
+
+/** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
+const asSuch = 0o10000000;
+
+/**
+ * As `connectToUser`, at a Unix socket: it belongs to whoever has made it. On Linux what is connected to is the socket
+ * that was looked at, whatever has its name by then.
+ */
+export function connectToSocketOf(
+  uid: number,
+  path: string,
+  done: (error: Error | null, socket?: Socket) => void,
+): void {
+  let file: number | undefined;
+  const close = (): void => {
+    if (file !== undefined) closeSync(file);
+  };
+  try {
+    if (platform() === 'linux') file = openSync(path, asSuch);
+    const { uid: owner } = file === undefined ? statSync(path) : fstatSync(file);
+    if (owner !== uid && owner !== 0) throw new NotOurs(`the socket is that of another user (id ${owner})`);
+    const socket = connect(file === undefined ? path : `/proc/self/fd/${file}`);
+    const fail = (error: Error): void => {
+      close();
+      done(error);
+    };
+    socket.once('error', fail).once('connect', () => {
+      close();
+      done(null, socket.removeListener('error', fail));
+    });
+  } catch (reason) {
+    close();
+    done(reason as Error);
+  }
 }
 
 function faultOf(socket: Socket, uid: number): string | undefined {

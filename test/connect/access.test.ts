@@ -56,7 +56,7 @@ describe('the token', () => {
     ['ws://127.0.0.1', 1_000],
     ['ws://localhost', 1_000],
     ['wss://127.0.0.1', undefined],
-    ['unix:/run/x', undefined],
+    ['unix:/run/x', 1_000],
   ])('is for the user alone where others can listen: %s', (url, onlyFor) => {
     const options = { ownTokenFile: none, uid: 1_000 };
     const address = readAddress(url, undefined, host);

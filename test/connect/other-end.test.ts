@@ -1,6 +1,9 @@
 import { once } from 'node:events';
+import { chownSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { connectToUser, NotOurs, ownersOf, type End } from '../../src/connect/other-end';
+import { join } from 'node:path';
+import { connectToSocketOf, connectToUser, NotOurs, ownersOf, type End } from '../../src/connect/other-end';
+import { newFolder } from '../support/temp-folder';
 
 const client: End = { address: '127.0.0.1', port: 40_000 };
 const server: End = { address: '127.0.0.1', port: 8_722 };
@@ -98,5 +101,61 @@ describe('connectToUser', () => {
   (process.getuid!() === 0 ? test.skip : test)('fails when a program of another user listens', async () => {
     expect(await attempt(process.getuid!() + 1)).toBeInstanceOf(NotOurs);
     expect(heard).toBe('');
+  });
+});
+
+describe('connectToSocketOf', () => {
+  let path: string;
+  let listener: Server;
+  let heard: Promise<string>;
+
+  beforeEach(async () => {
+    path = join(newFolder(), 'socket');
+    listener = createServer();
+    heard = once(listener, 'connection').then(async ([socket]: NodeJS.ReadableStream[]) =>
+      String((await once(socket!, 'data'))[0]),
+    );
+    listener.listen(path);
+    await once(listener, 'listening');
+  });
+
+  afterEach(() => listener.close());
+
+  /** What comes of an attempt to say something there. */
+  async function attempt(uid: number, at = path): Promise<Error | null> {
+    return await new Promise((resolve) => {
+      connectToSocketOf(uid, at, (error, socket) => {
+        socket?.end('token');
+        resolve(error);
+      });
+    });
+  }
+
+  test('gives the connection where the user has made the socket, also through a link', async () => {
+    symlinkSync(path, `${path}.link`);
+
+    expect(await attempt(process.getuid!(), `${path}.link`)).toBeNull();
+    expect(await heard).toBe('token');
+  });
+
+  test('fails at a socket of another user, before anybody hears of it', async () => {
+    const isRoot = process.getuid!() === 0;
+    if (isRoot) chownSync(path, 65_534, 65_534);
+    let isHeard = false;
+    void heard.then(() => (isHeard = true));
+
+    expect(await attempt(isRoot ? 1 : process.getuid!() + 1)).toBeInstanceOf(NotOurs);
+    expect(isHeard).toBe(false);
+  });
+
+  test.each([
+    ['is no socket', 'ENOENT', () => listener.close()],
+    ['is a folder', 'ECONNREFUSED', () => (path = newFolder())],
+  ])('fails where there %s', async (_what, code, change) => {
+    change();
+
+    const error = await attempt(process.getuid!());
+
+    expect(error).toMatchObject({ code });
   });
 });

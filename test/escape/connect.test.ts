@@ -1,10 +1,12 @@
 /** Attacks on `cai connect`: by another user of the machine, and by a server that was taken over. */
 import { spawn } from 'node:child_process';
+import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { Editor } from '../connect/editor';
 import { ScriptedServer } from '../connect/scripted-server';
 import { Running } from '../engine/running';
 import { Cai, ownFile } from '../engine/support';
+import { newFolder } from '../support/temp-folder';
 import { attempt, reachedIf } from './attempt';
 import { idsOfOther } from './other-user';
 
@@ -16,7 +18,14 @@ const server = require('node:net').createServer((socket) => {
   socket.on('error', () => undefined).on('data', (data) => {
     process.stdout.write(data, () => socket.end('HTTP/1.1 401 No\\r\\nContent-Length: 0\\r\\n\\r\\n'));
   });
-}).listen({ port: 0, host: process.argv[1] }, () => console.log('port ' + server.address().port));
+});
+const [, at] = process.argv;
+if (at.startsWith('/')) {
+  server.listen(at, () => {
+    require('node:fs').chmodSync(at, 0o777);
+    console.log('port 0');
+  });
+} else server.listen({ port: 0, host: at }, () => console.log('port ' + server.address().port));
 `;
 
 /** What another user is sent who listens there, while `cai connect` has that address. */
@@ -27,7 +36,8 @@ async function heardAt(listened: string, host: string, more: NodeJS.ProcessEnv =
   await other.says('\n');
   const cai = new Cai();
   ownFile(join(cai.home, 'state/containai/serve/token'), `${token}\n`);
-  const address = `http://${host}:${/port (\d+)/.exec(other.stdout.toString())![1]}`;
+  const port = /port (\d+)/.exec(other.stdout.toString())![1];
+  const address = host.startsWith('unix:') ? host : `http://${host}:${port}`;
   const connecting = cai.start(['connect', address], { env: more });
   connecting.child.stdin.write(
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n',
@@ -52,6 +62,14 @@ attempt(
     return reachedIf(heard.join('').includes(token), heard.join('\n'));
   },
 );
+
+attempt('another user of the machine gets the token by a socket of theirs', async () => {
+  const folder = newFolder();
+  chmodSync(folder, 0o777);
+  const socket = join(folder, 'serve.sock');
+  const heard = await heardAt(socket, `unix:${socket}`, { CAI_CONNECT_TOKEN: token });
+  return reachedIf(heard.includes(token), heard);
+});
 
 attempt('a server that was taken over acts on the machine of an editor', async () => {
   const server = new ScriptedServer();

@@ -44,7 +44,7 @@ WebSocket. If the connection breaks, it is made again, and goes on where it was.
 Environment:
   CAI_CONNECT_TOKEN=TOKEN      the token, without --token-file
 To a server on 127.0.0.1, the token of this user's own server is sent if none is given. Without TLS, a token goes only to
-a program of this user or of root there (Linux). Certificates are checked by the usual authorities and
+a program of this user or of root there (Linux), or to a socket of theirs. Certificates are checked by the usual authorities and
 "network.ca_file" of the configuration.`,
   action: async ({ agent, tokenFile, clientCert, clientKey, trustServer }, host, [url]) => {
     const config = loadConfig(host);
