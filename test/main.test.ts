@@ -12,11 +12,12 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { Host } from '../src/system/host';
 import { writeToken } from '../src/agent/editor-token';
 import { cai, runCli, userWith } from './support/cli';
+import { runHere } from './support/cli-here';
 import { newFolder } from './support/temp-folder';
 
 describe('cai', () => {
   test.each(['frobnicate', '--frobnicate', '-x', ''])('does not know the command "%s"', async (command) => {
-    const { status, stdout, stderr } = await runCli([command, 'more']);
+    const { status, stdout, stderr } = await runHere([command, 'more']);
 
     expect(status).toBe(2);
     expect(stdout).toBe('');
@@ -112,7 +113,7 @@ describe('cai', () => {
       for (const name of ['git', 'stty', 'bin/git', 'bin/stty'])
         writeFileSync(join(folder, name), `#!/bin/sh\ntouch "${mark}"\n`, { mode: 0o755 });
 
-      await runCli(argsOf(folder), { env, cwd: folder });
+      await runHere(argsOf(folder), { env, cwd: folder });
 
       expect(existsSync(mark)).toBe(false);
     });

@@ -78,7 +78,7 @@ export const phases = [
         suite('cuts', 600, ['npx', 'jest'], 'test/serve/cuts.test.ts', {
           filters: ['test/serve/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },
-          // What a connection is made of; `unit` has 40 cuts whatever changes.
+          // What a connection is made of; `unit` has 16 cuts whatever changes.
           inputs: [...inputs.filter((each) => each !== 'src'), ...ofConnections],
         }),
       ],

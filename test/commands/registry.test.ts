@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { commands } from '../../src/commands/registry';
 import { cai, runCli, userWith } from '../support/cli';
+import { runHere } from '../support/cli-here';
 import { newFolder } from '../support/temp-folder';
 
 describe('the commands about containers', () => {
@@ -14,7 +15,7 @@ describe('the commands about containers', () => {
   });
 
   test('explain themselves in lines that are wrapped once', async () => {
-    const { stdout } = await runCli(['shell', '--help'], userWith(''));
+    const { stdout } = await runHere(['shell', '--help'], userWith(''));
 
     const [, , ...lines] = stdout.split('\n');
     const description = lines.slice(0, lines.indexOf(''));
@@ -33,26 +34,26 @@ describe('the commands about containers', () => {
     ['exec', /--fresh +recreate the container, which ends all commands in it/],
     ['login', /--fresh +recreate the container, which ends all commands in it/],
   ])('say what becomes of a container and its commands: cai %s', async (name, what) => {
-    const { stdout } = await runCli([name, '--help'], userWith(''));
+    const { stdout } = await runHere([name, '--help'], userWith(''));
 
     expect(stdout.replace(/\s+/g, ' ')).toMatch(what);
   });
 
   test('show no default where there is none', async () => {
-    expect((await runCli(['exec', '--help'], userWith(''))).stdout).not.toContain('[]');
+    expect((await runHere(['exec', '--help'], userWith(''))).stdout).not.toContain('[]');
   });
 
   test.each([
     ['exce', 'exec'],
     ['--doctor', 'doctor'],
   ])('are suggested for a slip: cai %s', async (name, meant) => {
-    const { stderr } = await runCli([name], userWith(''));
+    const { stderr } = await runHere([name], userWith(''));
 
     expect(stderr).toBe(`cai: "${name}" is not a command, did you mean "${meant}"?: see "cai --help"\n`);
   });
 
   test.each(['runn', '--acpp', '__proto__', 'constructor', ''])('do not include "%s"', async (name) => {
-    const { status, stdout, stderr } = await runCli([name], userWith(''));
+    const { status, stdout, stderr } = await runHere([name], userWith(''));
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toBe(`cai: "${name}" is not a command: see "cai --help"\n`);
@@ -72,7 +73,7 @@ describe('the commands about containers', () => {
     [['logout', 'mine'], /^cai: how to sign out of "mine" is not known: /],
     [['logout', 'gemini'], /^cai: gemini has no command to sign out.* Use --yes to agree\.\n$/],
   ])('say what is wrong with the command line: cai %j', async (args, message) => {
-    const { status, stdout, stderr } = await runCli(args, userWith('[agents.mine]\ncommand = ["mine"]'));
+    const { status, stdout, stderr } = await runHere(args, userWith('[agents.mine]\ncommand = ["mine"]'));
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(message);
@@ -81,7 +82,7 @@ describe('the commands about containers', () => {
   test.each(['0', '65536', 'http', '5173:', ':5173', '1:2:3', '70000:80', '5173.5'])(
     'forward no port "%s"',
     async (port) => {
-      const { status, stdout, stderr } = await runCli(['forward', '8080', port], userWith(''));
+      const { status, stdout, stderr } = await runHere(['forward', '8080', port], userWith(''));
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
       expect(stderr).toBe(
@@ -102,7 +103,7 @@ describe('the commands about containers', () => {
   });
 
   test('open no shell without a terminal', async () => {
-    const { status, stdout, stderr } = await runCli(['shell'], userWith(''));
+    const { status, stdout, stderr } = await runHere(['shell'], userWith(''));
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain('cai exec -- COMMAND');
@@ -113,7 +114,7 @@ describe('the commands about containers', () => {
     async (args) => {
       const options = userWith('', { DOCKER_HOST: 'unix:///no/such/engine.sock' });
 
-      const { status, stdout, stderr } = await runCli(args, options);
+      const { status, stdout, stderr } = await runHere(args, options);
 
       expect({ status, stdout }).toEqual({ status: 11, stdout: '' });
       expect(stderr).toContain('the engine at unix:///no/such/engine.sock');

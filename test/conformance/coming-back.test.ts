@@ -28,6 +28,11 @@ async function used(world: World, workspace: string, agentId: string): Promise<O
   return session;
 }
 
+/** As `used`, in a process that has ended. */
+function usedBefore(workspace: string, agentId: string): Promise<{ id: string }> {
+  return worlds.after(`${workspace} ${agentId}`, (world) => used(world, workspace, agentId));
+}
+
 async function rename(world: World, { id, agent, agentId }: OpenSession, title: unknown): Promise<void> {
   agent.update(agentId, { sessionUpdate: 'session_info_update', title });
   await world.editor.next(({ method, params }) => {
@@ -62,9 +67,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S2 S10 a session of it can be loaded, prompted and listed again', async () => {
-    const before = await worlds.begin();
-    const { id: sessionId } = await used(before, 'a', 's1');
-    await leave(before);
+    const { id: sessionId } = await usedBefore('a', 's1');
     const world = await worlds.begin(nowhere);
     const [row] = (await listed(world)) as Json[];
 
@@ -204,9 +207,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S10 an agent that cannot be started keeps nobody from what is remembered', async () => {
-    const world = await worlds.begin();
-    const { id } = await used(world, 'own', 's1');
-    await leave(world);
+    const { id } = await usedBefore('own', 's1');
     const next = await worlds.begin({ agentHello: false, config: '[restart]\nattempts = 1' });
 
     const agent = await next.agent(next.workspace('own'));
@@ -219,9 +220,7 @@ describe('session/list of the next process', () => {
   test.each([[undefined], ['own']])(
     'S10 an agent that is long in starting keeps nobody from what is remembered: folder %s',
     async (folder) => {
-      const world = await worlds.begin();
-      const { id } = await used(world, 'own', 's1');
-      await leave(world);
+      const { id } = await usedBefore('own', 's1');
       const next = await worlds.begin({ agentHello: false, env: hastened });
       await next.agent(next.workspace('own'));
 
@@ -263,9 +262,7 @@ describe('session/list of the next process', () => {
   });
 
   test('S11 an agent that does not answer keeps nobody from what is remembered', async () => {
-    const before = await worlds.begin();
-    const { id } = await used(before, 'own', 's1');
-    await leave(before);
+    const { id } = await usedBefore('own', 's1');
     const world = await worlds.begin({ env: hastened });
     const own = await world.agent(world.workspace('own'));
     // It has started.
@@ -350,9 +347,7 @@ describe('a session that is remembered and not open', () => {
     ['with its folder', (world: World): Json => ({ cwd: world.workspace('a'), mcpServers: [] })],
     ['without a folder', (): Json => ({})],
   ])('S17 is forked in the agent of its workspace, %s', async (_, place) => {
-    const before = await worlds.begin();
-    const { id: sessionId } = await used(before, 'a', 's1');
-    await leave(before);
+    const { id: sessionId } = await usedBefore('a', 's1');
     const world = await worlds.begin(nowhere);
 
     const params = { sessionId, ...place(world) };
@@ -369,9 +364,7 @@ describe('a session that is remembered and not open', () => {
   });
 
   test('S17 is not forked into another workspace, nor is one that nobody knows', async () => {
-    const before = await worlds.begin();
-    const { id: sessionId } = await used(before, 'a', 's1');
-    await leave(before);
+    const { id: sessionId } = await usedBefore('a', 's1');
     const world = await worlds.begin(nowhere);
 
     const elsewhere = await world.request('session/fork', { sessionId, cwd: world.workspace('b') });
@@ -398,9 +391,7 @@ describe('a session that is remembered and not open', () => {
 
 describe('a session that its agent does not have any more', () => {
   test('S14 is forgotten when it is deleted, with the agent’s answer', async () => {
-    const before = await worlds.begin();
-    const { id: sessionId } = await used(before, 'own', 's1');
-    await leave(before);
+    const { id: sessionId } = await usedBefore('own', 's1');
     const world = await worlds.begin();
     const own = await world.agent(world.workspace('own'));
     const error = { code: -32002, message: 'no such session', data: { z: 1 } };
@@ -446,9 +437,7 @@ describe('two requests at once that load one session', () => {
     ['in their order', [0, 1] as const],
     ['the other way round', [1, 0] as const],
   ])('S2 leave nothing open when both fail, %s', async (_, order) => {
-    const before = await worlds.begin();
-    const { id } = await used(before, 'own', 's1');
-    await leave(before);
+    const { id } = await usedBefore('own', 's1');
     const world = await worlds.begin();
     const agent = await world.agent(world.workspace('own'));
 

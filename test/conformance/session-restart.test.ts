@@ -4,21 +4,18 @@ import { dirname, join } from 'node:path';
 import { exchange, leave, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
-import type { World, WorldOptions } from '../support/world';
+import type { World } from '../support/world';
 import { Worlds } from '../support/worlds';
 
 describe('the next process', () => {
   const worlds = new Worlds();
-  const table = (): string => join(worlds.first.folder, 'home/.local/state/containai/sessions.ndjson');
+  const table = (): string => join(worlds.folder, 'home/.local/state/containai/sessions.ndjson');
 
   afterEach(() => worlds.end());
 
   /** Opens a session in workspace `a` in a process that then ends; the editor's id. */
-  async function remembered(agentId: string, options: WorldOptions = {}): Promise<string> {
-    const world = await worlds.begin(options);
-    const { id } = await world.session(world.workspace('a'), agentId);
-    expect(await leave(world)).toBe(0);
-    return id;
+  function remembered(agentId: string): Promise<string> {
+    return worlds.after(agentId, async (world) => (await world.session(world.workspace('a'), agentId)).id);
   }
 
   /** Loads a session in a workspace; the id that its agent is asked for. */
@@ -149,7 +146,9 @@ describe('the next process', () => {
   });
 
   test('S2 with sessions.persist = false nothing is kept', async () => {
-    await remembered('s1', { config: '[sessions]\npersist = false' });
+    const world = await worlds.begin({ config: '[sessions]\npersist = false' });
+    await world.session(world.workspace('a'), 's1');
+    expect(await leave(world)).toBe(0);
 
     expect(existsSync(table())).toBe(false);
   });

@@ -1,5 +1,5 @@
 /** The adapter for Cursor's command line, as an editor meets it: a real process over the stand-in. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { runCli } from '../support/cli';
@@ -23,13 +23,29 @@ async function open(place = new Place(), options: EditorOptions = {}): Promise<E
   return editor;
 }
 
+let kept: Editor | undefined;
+
+/** An adapter that is started once for the tests that want nothing special; it has no past. */
+async function usual(): Promise<Editor> {
+  kept ??= await Editor.open();
+  rmSync(join(kept.place.standIn, 'starts.ndjson'), { force: true });
+  kept.updates.length = 0;
+  return kept;
+}
+
 /** Every update that any test has seen is one by the schema of ACP. */
+function expectUpdates({ updates }: Editor): void {
+  for (const update of updates) expect(zSessionUpdate.safeParse(update).error).toBeUndefined();
+}
+
 afterEach(async () => {
+  if (kept !== undefined) expectUpdates(kept);
   for (const editor of editors.splice(0)) {
     await editor.close();
-    for (const update of editor.updates) expect(zSessionUpdate.safeParse(update).error).toBeUndefined();
+    expectUpdates(editor);
   }
 });
+afterAll(() => kept?.close());
 
 const callsIn = (updates: readonly SessionUpdate[]) =>
   updates.flatMap((update) =>
@@ -38,7 +54,7 @@ const callsIn = (updates: readonly SessionUpdate[]) =>
 
 describe('a turn', () => {
   test('has thoughts, text once, an end and its tokens, all by the schema', async () => {
-    const editor = await open();
+    const editor = await usual();
     const session = await editor.session();
 
     const answer = await editor.prompt(session.sessionId, 'play hello');
@@ -61,7 +77,7 @@ describe('a turn', () => {
   });
 
   test('tells of tools what they are, what came of them, and how long they took', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
     const { cwd } = editor.place;
 
@@ -122,7 +138,7 @@ describe('a turn', () => {
   });
 
   test('goes on past lines and tools that nobody knows', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
 
     expect(await editor.prompt(sessionId, 'play odd')).toEqual({ stopReason: 'end_turn' });
@@ -145,7 +161,7 @@ describe('a turn', () => {
   });
 
   test('takes text, links and files into the prompt, and refuses images', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
     const uri = 'file:///src/a%20b.ts';
 
@@ -167,7 +183,7 @@ describe('a turn', () => {
   });
 
   test('ends with its result, even if the program does not', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
 
     expect(await editor.prompt(sessionId, 'stay')).toMatchObject({ stopReason: 'end_turn' });
@@ -176,7 +192,7 @@ describe('a turn', () => {
   });
 
   test('is the only one of its session', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
     const first = editor.prompt(sessionId, 'wait');
     await editor.update(({ sessionUpdate }) => sessionUpdate === 'agent_message_chunk');
@@ -220,7 +236,7 @@ describe('the settings of a session', () => {
     ['an option', 'session/set_config_option', { configId: 'color', value: 'red' }],
     ['a model that is an argument', 'session/set_config_option', { configId: 'model', value: '--force' }],
   ])('have no place for %s that is none', async (_what, method, params) => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
 
     const asked = editor.connection.agent.request(method, { sessionId, ...params });
@@ -450,7 +466,7 @@ describe('a start that fails', () => {
   });
 
   test('is an error, too, where a result says so', async () => {
-    const editor = await open();
+    const editor = await usual();
     const { sessionId } = await editor.session();
 
     await expect(editor.prompt(sessionId, 'play refused')).rejects.toThrow(
@@ -543,7 +559,7 @@ describe('the calls beyond ACP', () => {
   });
 
   test('_cursor/status and _cursor/models say what the program does', async () => {
-    const { agent } = (await open()).connection;
+    const { agent } = (await usual()).connection;
 
     expect(await agent.request('_cursor/status', {})).toMatchObject({
       about: { cliVersion: '2026.10.01-stand-in', subscriptionTier: 'Pro' },
@@ -559,7 +575,7 @@ describe('the calls beyond ACP', () => {
   });
 
   test('any other is answered with -32601', async () => {
-    const { agent } = (await open()).connection;
+    const { agent } = (await usual()).connection;
 
     await expect(agent.request('_cursor/nothing', {})).rejects.toMatchObject({ code: -32601 });
   });

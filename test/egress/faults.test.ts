@@ -11,6 +11,8 @@ import { KeyedHost } from '../../src/egress/keyed-host';
 import { EgressProxy } from '../../src/egress/proxy';
 import { newFolder } from '../support/temp-folder';
 
+jest.mock('../../src/credentials/authority', () => jest.requireActual<object>('../support/known-identities'));
+
 const host = 'api.example';
 const place = { host, port: 443 };
 

@@ -13,6 +13,8 @@ import { Refusal } from '../../src/egress/policy';
 import { EgressProxy } from '../../src/egress/proxy';
 import { newFolder } from '../support/temp-folder';
 
+jest.mock('../../src/credentials/authority', () => jest.requireActual<object>('../support/known-identities'));
+
 const host = 'api.anthropic.com';
 const anthropic: Credential = { for: 'anthropic', from: 'env:KEY' };
 const { placeholder } = serviceOf(anthropic);

@@ -5,10 +5,10 @@ import https from 'node:https';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/config';
-import { authorityOf, identityFor } from '../../src/credentials/authority';
+import { authorityOf, identityFor, type Identity } from '../../src/credentials/authority';
 import { signInOf } from '../../src/credentials/agent-sign-ins';
 import { placeholderOf, SignIns, type SignIn } from '../../src/credentials/kept-sign-in';
 import { serviceOf } from '../../src/credentials/services';
@@ -16,6 +16,16 @@ import type { Dialler } from '../../src/egress/dial';
 import { keyedHosts } from '../../src/egress/keyed-hosts';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
+
+jest.mock('../../src/credentials/authority', () => jest.requireActual<object>('../support/known-identities'));
+
+/** What signs the servers of the internet, and the state folder of a user who has an authority. */
+let world: Identity;
+const known = newFolder();
+beforeAll(async () => {
+  world = await authorityOf(newFolder());
+  await authorityOf(known);
+});
 
 const servers: Server[] = [];
 afterEach(() => servers.splice(0).forEach((server) => server.close()));
@@ -42,7 +52,7 @@ async function given({ agent = 'claude', isTrusted = true } = {}) {
   const folder = newFolder();
   const host = new Host({ HOME: folder, KEY: 'real-key' });
   const { state } = host.folders;
-  const world = await authorityOf(newFolder());
+  cpSync(known, state, { recursive: true });
   writeFileSync(join(folder, 'world.pem'), world.cert);
   const config = loadConfig(host);
   const signIns = new SignIns(host, { agent, workspace: undefined, isForAll: true });

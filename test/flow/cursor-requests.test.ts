@@ -1,8 +1,9 @@
 /** Cursor's agent asks in words of its own, which the editor has not announced, and every request is answered. */
 import { sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
-import { startTurn, type OpenSession, type Turn } from '../support/turn';
-import { fullEditor, World } from '../support/world';
+import { SharedWorlds } from '../support/shared-worlds';
+import { openFresh, startTurn, type OpenSession, type Turn } from '../support/turn';
+import { fullEditor, type World } from '../support/world';
 import {
   zCreateElicitationRequest,
   zRequestPermissionRequest,
@@ -12,11 +13,11 @@ import {
 let world: World;
 let session: OpenSession;
 let turn: Turn;
-afterEach(() => world.end());
+const worlds = new SharedWorlds();
 
 async function open(capabilities: Json = {}): Promise<void> {
-  world = await World.initialized({}, capabilities);
-  session = await world.session(world.workspace('own'), 's1');
+  world = await worlds.initialized({}, capabilities);
+  session = await openFresh(world);
 }
 
 const questions = [
@@ -236,7 +237,7 @@ test('nobody is asked outside of a turn, after a cancel, about nothing, or too o
 test('a question reaches the session whose turn has begun last, and no other agent', async () => {
   await open();
   const other = await world.session(world.workspace('b'), 's1');
-  const second = await world.session(world.workspace('own'), 's2', session.agent);
+  const second = await world.session(session.agent.cwd, 's2', session.agent);
   await startTurn(world, session);
   await startTurn(world, second);
   await startTurn(world, other);

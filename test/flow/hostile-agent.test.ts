@@ -161,6 +161,83 @@ describe('an agent', () => {
   ])('is refused %s with an id in it that is too long to be kept', async (method, params) => {
     expect(await refusalOf({ id: 1, method, params })).toEqual(failure(1, -32600));
   });
+
+  test('that answers every list with an empty page and a cursor keeps nobody waiting', async () => {
+    const page = { result: { sessions: [], nextCursor: 'again' } };
+    const { response } = await exchange(world, hostile.agent, 'session/list', {}, page);
+
+    expect(response.result).toEqual({ sessions: [], nextCursor: expect.any(String) as string });
+  });
+
+  test('hands the editor no command in its demand to sign in', async () => {
+    const authMethods = [{ id: 'x', type: 'terminal', args: ['sh'] }, { id: 'y' }];
+    const error = { code: -32000, message: 'Authentication required', data: { authMethods } };
+
+    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
+
+    expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
+  });
+
+  test.each<[string, (run: Json) => Json]>([
+    ['in _meta of its data', (run) => ({ data: { _meta: { 'terminal-auth': run } } })],
+    ['in its data', (run) => ({ data: { 'terminal-auth': run } })],
+    ['in its _meta', (run) => ({ _meta: { 'terminal-auth': run } })],
+    [
+      'in _meta of a method',
+      (run) => ({ data: { authMethods: [{ id: 'y', _meta: { 'terminal-auth': run } }] } }),
+    ],
+  ])('hands the editor no command in an error, %s', async (_, more) => {
+    const error = { code: -32000, message: 'm', ...more({ command: 'sh', args: ['-c', 'id'] }) };
+
+    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
+    const prompt = { sessionId: hostile.id, prompt: [] };
+    const { response: later } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
+
+    for (const { error: told } of [response, later]) {
+      expect(told).toMatchObject({ code: -32000, message: 'm' });
+      expect(JSON.stringify(told)).not.toContain('"sh"');
+    }
+  });
+
+  test('cannot fill the screen with an error', async () => {
+    const error = { code: -32603, message: `${'x'.repeat(4_095)}${'😀'.repeat(10_000)}`, data: { n: 1 } };
+
+    const prompt = { sessionId: hostile.id, prompt: [] };
+    const { response } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
+
+    expect(response.error).toEqual({ ...error, message: `${'x'.repeat(4_095)} …` });
+  });
+});
+
+describe('an agent', () => {
+  beforeAll(() => start({ env: hastened }));
+  afterAll(() => world.end());
+
+  test('that does not answer a list keeps nobody from the others’ sessions', async () => {
+    const row = { sessionId: 'calm', cwd: calm.agent.cwd };
+
+    const { response } = await exchange(
+      world,
+      calm.agent,
+      'session/list',
+      {},
+      { result: { sessions: [row] } },
+    );
+
+    expect(response.result).toMatchObject({ sessions: [{ ...row, sessionId: calm.id }] });
+  });
+
+  test.each([
+    ['authenticate', { methodId: 'key' }],
+    ['logout', {}],
+    ['providers/set', { providerId: 'p' }],
+  ])('that does not answer %s keeps nobody from using the others', async (method, params) => {
+    const { response } = await exchange(world, calm.agent, method, params, { result: { from: 'calm' } });
+
+    expect(response.result).toEqual({ from: 'calm' });
+  });
 });
 
 describe('an agent', () => {
@@ -213,42 +290,6 @@ describe('an agent', () => {
     expect(passed.length + refused.length).toBe(rounds);
   });
 
-  test('that answers every list with an empty page and a cursor keeps nobody waiting', async () => {
-    await start();
-
-    const page = { result: { sessions: [], nextCursor: 'again' } };
-    const { response } = await exchange(world, hostile.agent, 'session/list', {}, page);
-
-    expect(response.result).toEqual({ sessions: [], nextCursor: expect.any(String) as string });
-  });
-
-  test('that does not answer a list keeps nobody from the others’ sessions', async () => {
-    await start({ env: hastened });
-    const row = { sessionId: 'calm', cwd: calm.agent.cwd };
-
-    const { response } = await exchange(
-      world,
-      calm.agent,
-      'session/list',
-      {},
-      { result: { sessions: [row] } },
-    );
-
-    expect(response.result).toMatchObject({ sessions: [{ ...row, sessionId: calm.id }] });
-  });
-
-  test.each([
-    ['authenticate', { methodId: 'key' }],
-    ['logout', {}],
-    ['providers/set', { providerId: 'p' }],
-  ])('that does not answer %s keeps nobody from using the others', async (method, params) => {
-    await start({ env: hastened });
-
-    const { response } = await exchange(world, calm.agent, method, params, { result: { from: 'calm' } });
-
-    expect(response.result).toEqual({ from: 'calm' });
-  });
-
   test('names only so many sessions, which is told once', async () => {
     await start();
 
@@ -298,50 +339,6 @@ describe('an agent', () => {
     expect(JSON.stringify(result)).not.toContain('"sh"');
   });
 
-  test('hands the editor no command in its demand to sign in', async () => {
-    await start();
-    const authMethods = [{ id: 'x', type: 'terminal', args: ['sh'] }, { id: 'y' }];
-    const error = { code: -32000, message: 'Authentication required', data: { authMethods } };
-
-    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
-    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
-
-    expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
-  });
-
-  test.each<[string, (run: Json) => Json]>([
-    ['in _meta of its data', (run) => ({ data: { _meta: { 'terminal-auth': run } } })],
-    ['in its data', (run) => ({ data: { 'terminal-auth': run } })],
-    ['in its _meta', (run) => ({ _meta: { 'terminal-auth': run } })],
-    [
-      'in _meta of a method',
-      (run) => ({ data: { authMethods: [{ id: 'y', _meta: { 'terminal-auth': run } }] } }),
-    ],
-  ])('hands the editor no command in an error, %s', async (_, more) => {
-    await start();
-    const error = { code: -32000, message: 'm', ...more({ command: 'sh', args: ['-c', 'id'] }) };
-
-    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
-    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
-    const prompt = { sessionId: hostile.id, prompt: [] };
-    const { response: later } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
-
-    for (const { error: told } of [response, later]) {
-      expect(told).toMatchObject({ code: -32000, message: 'm' });
-      expect(JSON.stringify(told)).not.toContain('"sh"');
-    }
-  });
-
-  test('cannot fill the screen with an error', async () => {
-    await start();
-    const error = { code: -32603, message: `${'x'.repeat(4_095)}${'😀'.repeat(10_000)}`, data: { n: 1 } };
-
-    const prompt = { sessionId: hostile.id, prompt: [] };
-    const { response } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
-
-    expect(response.error).toEqual({ ...error, message: `${'x'.repeat(4_095)} …` });
-  });
-
   test('without a workspace may leave what it likes in its folder', async () => {
     world = await World.initialized({ cwd: '/' });
     const agent = await world.agent();
@@ -357,11 +354,11 @@ describe('an agent', () => {
 
 describe('an agent whose list of sessions does not end', () => {
   test('takes little memory, however long the editor follows it', async () => {
-    const world = await World.initialized({ env: { NODE_OPTIONS: '--max-old-space-size=96' } });
+    const world = await World.initialized({ env: { NODE_OPTIONS: '--max-old-space-size=48' } });
     try {
       const { agent } = await world.session(world.workspace('own'), 'opened');
       let cursor: unknown;
-      for (let i = 0; i < 45; i++) {
+      for (let i = 0; i < 20; i++) {
         const sessions = Array.from({ length: 3_000 }, (_, k) => ({
           sessionId: `${i} ${k}`,
           cwd: agent.cwd,

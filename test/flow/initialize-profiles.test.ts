@@ -1,5 +1,6 @@
 /** `initialize` of a user's second proxy and all later ones: answered with what the agent said in an earlier one. */
 import {
+  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -14,6 +15,7 @@ import { sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
+import { newFolder } from '../support/temp-folder';
 import { fullAgent, fullEditor, World, type WorldOptions } from '../support/world';
 
 const hello = {
@@ -33,6 +35,8 @@ const otherAgent: Json = {
 describe('a recorded profile', () => {
   let folder: string;
   let world: World;
+  /** The user's home after the usual agent and nothing else. */
+  let usual: string | undefined;
   beforeEach(() => (folder = realpathSync(mkdtempSync(join(tmpdir(), 'cai-profiles-')))));
   afterEach(async () => {
     await world.end();
@@ -46,10 +50,16 @@ describe('a recorded profile', () => {
   }
 
   /** An earlier proxy, in which the agent answered this. */
-  async function recorded(agentHello: Json = fullAgent, options: WorldOptions = {}, params: Json = hello) {
+  async function recorded(agentHello: Json = fullAgent, options: WorldOptions = {}) {
+    const isUsual = agentHello === fullAgent && Object.keys(options).length === 0;
+    if (isUsual && usual !== undefined) {
+      cpSync(usual, join(folder, 'home'), { recursive: true });
+      return;
+    }
     await start({ agentHello, ...options });
-    await world.request('initialize', params);
+    await world.request('initialize', hello);
     await world.end();
+    if (isUsual) cpSync(join(folder, 'home'), (usual = newFolder()), { recursive: true });
   }
 
   test('answers though the agent hangs, and what follows waits for the agent', async () => {

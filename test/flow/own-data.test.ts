@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { Host } from '../../src/system/host';
 import { takeToken } from '../../src/agent/editor-token';
 import { cai, runCli, userWith } from '../support/cli';
+import { runHere } from '../support/cli-here';
 import { newFolder } from '../support/temp-folder';
 
 const own = '[agent]\ndata = "workspace"\n';
@@ -28,7 +29,7 @@ function userEnv(config = ''): NodeJS.ProcessEnv {
 /** Runs `cai` in a folder, as such a user. */
 async function run(args: readonly string[], cwd: string, config?: string) {
   const env = userEnv(config);
-  return { env, ...(await runCli(args, { env, cwd })) };
+  return { env, ...(await runHere(args, { env, cwd })) };
 }
 
 /** A proxy that runs, and the tokens of the sign-ins that it offers. */

@@ -3,7 +3,8 @@ import { exchange, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { permissionParams, startTurn, use, type OpenSession } from '../support/turn';
+import { SharedWorlds } from '../support/shared-worlds';
+import { openFresh, permissionParams, startTurn, use, type OpenSession } from '../support/turn';
 import { fullAgent, World, type WorldOptions } from '../support/world';
 
 const reopeners = ['session/load', 'session/resume'];
@@ -13,7 +14,7 @@ const text = (said: string): Json[] => [{ type: 'text', text: said }];
 let world: World;
 let cwd: string;
 let session: OpenSession;
-afterEach(() => world.end());
+const worlds = new SharedWorlds();
 
 /** An agent that can do the named of loading and resuming, and nothing else that matters. */
 function agentWith(...capabilities: ('load' | 'resume')[]): Json {
@@ -31,9 +32,9 @@ async function open(options: WorldOptions = {}): Promise<void> {
 }
 
 async function openUnused(options: WorldOptions = {}): Promise<void> {
-  world = await World.initialized({ config: noDelay, ...options });
-  cwd = world.workspace('own');
-  session = await world.session(cwd, 's1');
+  world = await worlds.initialized({ config: noDelay, ...options });
+  session = await openFresh(world);
+  ({ cwd } = session.agent);
 }
 
 /** Kills an agent; resolves when the proxy knows. */
@@ -77,9 +78,12 @@ async function goOn(said?: string): Promise<Puppet> {
   return agent;
 }
 
-/** Every prompt that any agent has received but those of first turns, as its text. */
+/** The agents of the test's workspace so far. */
+const agents = () => world.agents.filter((agent) => agent.cwd === cwd);
+
+/** Every prompt that any of them has received but those of first turns, as its text. */
 function prompts(): string[] {
-  const lines = world.agents.flatMap((agent) => agent.inbox.lines.map((line) => line.toString()));
+  const lines = agents().flatMap((agent) => agent.inbox.lines.map((line) => line.toString()));
   const received = lines.map((line) => JSON.parse(line) as { method?: string; params?: { prompt: Json[] } });
   return received
     .filter(({ method }) => method === 'session/prompt')
@@ -605,7 +609,6 @@ describe('while a session is restored', () => {
   });
 
   test('what waits is bounded by its bytes: a prompt too many fails, and the others follow', async () => {
-    await world.end();
     await open({ config: `${noDelay}[acp]\nqueue_to_agent = "100KiB"\n` });
     await kill(session.agent);
     const said = ['a', 'b', 'c'].map((letter) => letter.repeat(45_000));
@@ -622,7 +625,6 @@ describe('while a session is restored', () => {
   });
 
   test('one prompt waits in any case, and goes on', async () => {
-    await world.end();
     await open({ config: `${noDelay}[acp]\nqueue_to_agent = "1KiB"\n` });
     await kill(session.agent);
     const said = 'a'.repeat(10_000);
@@ -644,7 +646,7 @@ describe('while a session is restored', () => {
     await answerPrompt(agent);
     for (const id of ids) expect(await world.editor.response(id)).toHaveProperty('result');
     expect(prompts()).toEqual(['two', 'one']);
-    expect(world.agents).toHaveLength(2);
+    expect(agents()).toHaveLength(2);
   });
 
   test('X5 a prompt that is cancelled by its id is answered -32800, and no agent gets it', async () => {
@@ -712,7 +714,7 @@ describe('a session that cannot be restored', () => {
 
     expect(answer).toEqual(failure(id, -32002, { sessionId: session.id }));
     expect(answer).toHaveProperty('error.message', expect.stringContaining('cannot reopen sessions'));
-    expect(world.agents).toHaveLength(1);
+    expect(agents()).toHaveLength(1);
   });
 
   test.each([
@@ -769,7 +771,8 @@ describe('a session that cannot be restored', () => {
   });
 
   test('D9 because agents die over it: three times, then the error names attempts, cause and remedy', async () => {
-    await open();
+    // A proxy for itself, as its log is counted.
+    await open({ env: { CAI_LOG_LEVEL: 'warn' } });
     await kill(session.agent);
     const id = prompt('never');
     for (let count = 0; count < 3; count++) {

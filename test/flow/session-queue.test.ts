@@ -2,20 +2,21 @@
 import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
-import { use, type OpenSession } from '../support/turn';
-import { World } from '../support/world';
+import { SharedWorlds } from '../support/shared-worlds';
+import { openFresh, use, type OpenSession } from '../support/turn';
+import type { World } from '../support/world';
 
 const noDelay = '[restart]\nfirst_delay = "0s"\n';
 
 let world: World;
 let cwd: string;
 let session: OpenSession;
-afterEach(() => world.end());
+const worlds = new SharedWorlds();
 
 async function open(env: NodeJS.ProcessEnv = {}): Promise<void> {
-  world = await World.initialized({ config: noDelay, env });
-  cwd = world.workspace('own');
-  session = await world.session(cwd, 's1');
+  world = await worlds.initialized({ config: noDelay, env });
+  session = await openFresh(world);
+  ({ cwd } = session.agent);
   await use(world, session);
 }
 
@@ -127,7 +128,7 @@ test('a session/end that is cancelled while it waits ends nothing', async () => 
 });
 
 test('session/end reaches an agent that still starts behind the calls before it', async () => {
-  world = await World.initialized();
+  world = await worlds.initialized();
   cwd = world.workspace('other');
   const end = { method: 'session/end', params: { sessionId: 'x1' } };
   sendAtOnce({ load: load('x1'), prompt: prompt('go on', 'x1'), end });

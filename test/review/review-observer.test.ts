@@ -43,9 +43,11 @@ function opened(cwd = root, hasWorkspace = true, ...more: string[]): AgentSessio
 
 /** What the user is told at the end of a turn; the first look of a workspace may wait for its file system. */
 async function turn(session: AgentSession): Promise<string[]> {
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  // On a busy machine that takes longer, for this as for the watch before it.
+  // The watch asks for the file system in the next turn of the event loop, and so before we do.
+  await new Promise((resolve) => setImmediate(resolve));
   await statfs(root);
+  // What the system tells of files is read between two turns.
+  for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve));
   said.length = 0;
   observer.onAnswer(session, 'session/prompt');
   return [...said];

@@ -9,7 +9,7 @@ import { WebSocket } from 'ws';
 import type { Json } from '../support/inbox';
 import { certificate } from '../support/certificate';
 import { success } from '../support/messages';
-import { servedInEachTest, type Served } from '../support/served';
+import { Served, servedInEachTest } from '../support/served';
 import { newFolder } from '../support/temp-folder';
 
 const start = servedInEachTest();
@@ -20,8 +20,11 @@ describe('HTTP/2 over TLS', () => {
   let server: Served;
   let session: http2.ClientHttp2Session;
   let headers: http2.OutgoingHttpHeaders;
-  beforeEach(async () => {
-    server = await start({ listen: ['https://127.0.0.1:0', 'tls://127.0.0.1:0'], args });
+  beforeAll(
+    async () => (server = await Served.start({ listen: ['https://127.0.0.1:0', 'tls://127.0.0.1:0'], args })),
+  );
+  afterAll(() => server.end());
+  beforeEach(() => {
     session = http2.connect(server.url, { ca: cert });
     headers = { ...server.owner };
   });
@@ -50,11 +53,12 @@ describe('HTTP/2 over TLS', () => {
     const named = sessionId === undefined ? {} : { 'acp-session-id': sessionId };
     const { stream } = await send('GET', { accept: 'text/event-stream', ...named });
     async function* messages(): AsyncGenerator<Json, void> {
-      let text = '';
+      let pieces: string[] = [];
       for await (const chunk of stream.setEncoding('utf8')) {
-        text += String(chunk);
-        const whole = text.split('\n\n');
-        text = whole.pop()!;
+        pieces.push(String(chunk));
+        if (!pieces.slice(-2).join('').includes('\n\n')) continue;
+        const whole = pieces.join('').split('\n\n');
+        pieces = [whole.pop()!];
         for (const event of whole) {
           const data = /^data: (.*)$/m.exec(event)?.[1];
           if (data !== undefined) yield JSON.parse(data) as Json;

@@ -1,11 +1,12 @@
 /** Certificates for servers of tests. */
+import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pki } from 'node-forge';
 import { newFolder } from './temp-folder';
 
 /** Making one takes long; which one it is matters to no test. */
-let pair: pki.rsa.KeyPair | undefined;
+let pair: { publicKey: pki.rsa.PublicKey; privateKey: pki.rsa.PrivateKey } | undefined;
 
 /** A certificate for 127.0.0.1 and these names, which signs itself, in files. */
 export function certificate(...names: readonly string[]): {
@@ -13,7 +14,7 @@ export function certificate(...names: readonly string[]): {
   certFile: string;
   keyFile: string;
 } {
-  const { publicKey, privateKey } = (pair ??= pki.rsa.generateKeyPair(2048));
+  const { publicKey, privateKey } = (pair ??= newPair());
   const made = pki.createCertificate();
   made.publicKey = publicKey;
   made.serialNumber = '01';
@@ -33,4 +34,14 @@ export function certificate(...names: readonly string[]): {
   writeFileSync(join(folder, 'cert.pem'), cert);
   writeFileSync(join(folder, 'key.pem'), pki.privateKeyToPem(privateKey), { mode: 0o600 });
   return { cert, certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+}
+
+/** By Node, which is ten times as fast as node-forge. */
+function newPair() {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  return { publicKey: pki.publicKeyFromPem(publicKey), privateKey: pki.privateKeyFromPem(privateKey) };
 }

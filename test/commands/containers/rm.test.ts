@@ -1,6 +1,7 @@
 import { label } from '../../../src/container/spec/spec';
 import { fakeEngine } from '../../container/fake-engine';
-import { runCli, userWith } from '../../support/cli';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 /** What a command says where the engine has nothing of ours. */
 async function toldWithNothing(command: string, ...args: string[]) {
@@ -9,7 +10,7 @@ async function toldWithNothing(command: string, ...args: string[]) {
     'GET /containers/json': { body: [] },
     'GET /volumes': { body: { Volumes: [] } },
   });
-  const { status, stderr } = await runCli(
+  const { status, stderr } = await runHere(
     [command, ...args],
     userWith('', { DOCKER_HOST: address.endpoint }),
   );
@@ -49,7 +50,7 @@ test('cai rm --volumes tells which volumes are removed where another one cannot 
     'DELETE /volumes/three': { status: 204 },
   });
 
-  const { status, stderr } = await runCli(
+  const { status, stderr } = await runHere(
     ['rm', '--all', '--volumes', '--yes'],
     userWith('', { DOCKER_HOST: address.endpoint }),
   );

@@ -6,7 +6,8 @@ import type { Facts, Check } from '../../../src/commands/doctor/checks';
 import { engine, installedBy, user, shares } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
-import { cai, runCli, userWith, type CliOptions } from '../../support/cli';
+import { cai, userWith, type CliOptions } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 const nowhere = { DOCKER_HOST: 'unix:///no/such/engine.sock' };
@@ -19,7 +20,7 @@ function userInRepository(config = '', env: NodeJS.ProcessEnv = nowhere) {
 }
 
 async function examine(options: CliOptions, args: readonly string[] = []) {
-  const { status, stdout, stderr } = await runCli(['doctor', '--json', ...args], options);
+  const { status, stdout, stderr } = await runHere(['doctor', '--json', ...args], options);
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: Check[] };
   const find = (name: string): Check => checks.find((check) => check.name === name)!;
   return { status, stderr, ok, checks, find };
@@ -48,7 +49,7 @@ describe('cai doctor without an engine', () => {
   });
 
   test('tells people the same, with what to do below', async () => {
-    const { status, stdout, stderr } = await runCli(['doctor'], userWith('', nowhere));
+    const { status, stdout, stderr } = await runHere(['doctor'], userWith('', nowhere));
 
     expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
     expect(stdout).toMatch(/^ok {4}node {10}\d+\.\d+\.\d+$/m);

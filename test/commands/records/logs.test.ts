@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdirSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogFile } from '../../../src/system/log-file';
-import { cai, runCli, userWith } from '../../support/cli';
+import { cai, userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { World } from '../../support/world';
 
 /** A user for whom processes have logged; `log` writes a line of one. */
@@ -30,7 +31,7 @@ describe('cai logs', () => {
     log(2, 'gemini', { time: '2999-01-01T00:00:01.000Z', level: 30, msg: 'second\nline' });
     log(1, 'claude', { time: '2999-01-01T00:00:03.000Z', level: 50, msg: 'fourth' });
 
-    const { status, stdout, stderr } = await runCli(['logs', '-n', '3'], options);
+    const { status, stdout, stderr } = await runHere(['logs', '-n', '3'], options);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
@@ -53,7 +54,7 @@ describe('cai logs', () => {
     log(2, 'gemini', { time: '2999-01-01T00:00:02.000Z', msg: 'b' });
     log(1, 'claude', { time: '2999-01-01T00:00:03.000Z', msg: 'c', root: '/v' });
 
-    const { stdout } = await runCli(['logs', '--json', ...args], options);
+    const { stdout } = await runHere(['logs', '--json', ...args], options);
 
     const entries = stdout.trimEnd().split('\n');
     const messages = entries.map((line) => (JSON.parse(line) as { msg: string }).msg);
@@ -65,7 +66,7 @@ describe('cai logs', () => {
     const msg = 'a\u009b\u202eb';
     log(1, 'claude', { msg });
 
-    const { stdout } = await runCli(['logs', '--json'], options);
+    const { stdout } = await runHere(['logs', '--json'], options);
 
     expect(stdout).not.toContain(msg);
     expect(stdout).toContain('"a\\u009b\\u202eb"');
@@ -80,7 +81,7 @@ describe('cai logs', () => {
       '{"time":1}\nnull\nx\n{"time":"2026","msg":"kept"}\n{',
     );
 
-    const { stdout } = await runCli(['logs'], options);
+    const { stdout } = await runHere(['logs'], options);
 
     expect(stdout).toContain('whole');
     expect(stdout).toContain('kept');
@@ -88,7 +89,7 @@ describe('cai logs', () => {
   });
 
   test('says so when there is nothing', async () => {
-    expect(await runCli(['logs'], userWith(''))).toEqual({
+    expect(await runHere(['logs'], userWith(''))).toEqual({
       status: 0,
       stdout: '',
       stderr: 'cai: nothing is logged\n',
@@ -99,7 +100,7 @@ describe('cai logs', () => {
     const { options, log } = userWithLogs();
     log(1, 'claude', { msg: 'first' });
 
-    expect(await runCli(['logs', '-a', 'nope'], options)).toEqual({
+    expect(await runHere(['logs', '-a', 'nope'], options)).toEqual({
       status: 0,
       stdout: '',
       stderr: 'cai: no line of the log matches: "cai logs" shows all\n',
@@ -107,7 +108,7 @@ describe('cai logs', () => {
   });
 
   test.each(['x', '0', '-5', '1.5', '', '2x'])('refuses "%s" for a number of lines', async (lines) => {
-    const { status, stderr } = await runCli(['logs', `--lines=${lines}`], userWith(''));
+    const { status, stderr } = await runHere(['logs', `--lines=${lines}`], userWith(''));
 
     expect(status).toBe(2);
     expect(stderr).toBe(`cai: --lines: "${lines}" is not a whole number of at least 1\n`);
@@ -119,7 +120,7 @@ describe('cai logs', () => {
     rmdirSync(folder);
     writeFileSync(folder, '');
 
-    const { status, stderr } = await runCli(['logs'], options);
+    const { status, stderr } = await runHere(['logs'], options);
 
     expect(status).toBe(2);
     expect(stderr).toMatch(/^cai: .*\/logs cannot be read: not a directory: make .*\n$/);
@@ -135,7 +136,7 @@ describe('cai logs', () => {
     log(1, 'claude', { msg: 'wanted', root });
     log(1, 'claude', { msg: 'other', root: cwd });
 
-    const { stdout } = await runCli(['logs', '-w', 'project/sub'], { ...options, cwd });
+    const { stdout } = await runHere(['logs', '-w', 'project/sub'], { ...options, cwd });
 
     expect(stdout).toContain('wanted');
     expect(stdout).not.toContain('other');
@@ -211,7 +212,7 @@ describe('cai --acp', () => {
     world = await World.initialized();
     await world.session(world.workspace('own'), 's1');
 
-    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+    const { stdout } = await runHere(['logs'], { env: { HOME: join(world.folder, 'home') } });
 
     expect(stdout).toMatch(/info puppet\[\d+\] agent started root=/);
     expect(await world.lastWords()).toBe('');
@@ -225,7 +226,7 @@ describe('cai --acp', () => {
     while (!world.stderr.includes('agent ended')) await once(world.process.stderr, 'data');
     await world.close();
 
-    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+    const { stdout } = await runHere(['logs'], { env: { HOME: join(world.folder, 'home') } });
 
     const endIn = (name: string) =>
       stdout.split('\n').find((line) => line.includes('agent ended') && line.includes(`/${name}"`));
@@ -242,7 +243,7 @@ describe('cai --acp', () => {
     while (!world.stderr.includes('agent ended')) await once(world.process.stderr, 'data');
     await world.close();
 
-    const { stdout } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+    const { stdout } = await runHere(['logs'], { env: { HOME: join(world.folder, 'home') } });
 
     expect(stdout).toMatch(/ warn .* agent ended unexpectedly .* code="AGENT_EXITED" signal="SIGKILL"$/m);
   });
@@ -251,7 +252,7 @@ describe('cai --acp', () => {
     world = await World.initialized({ env: { CAI_LOG_LEVEL: 'silent' } });
     await world.session(world.workspace('own'), 's1');
 
-    const { stderr } = await runCli(['logs'], { env: { HOME: join(world.folder, 'home') } });
+    const { stderr } = await runHere(['logs'], { env: { HOME: join(world.folder, 'home') } });
 
     expect(stderr).toBe('cai: nothing is logged\n');
   });

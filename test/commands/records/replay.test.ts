@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runCli, runInTerminal } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 const head = '{"recording":1,"cai":"1","agent":"a","at":"2026-01-01T00:00:00.000Z"}';
@@ -107,13 +108,13 @@ describe('cai replay', () => {
     [['--as', 'editor'], 'an editor is played to an agent: cai replay FILE --as editor -- COMMAND'],
     [['--', 'x'], 'an agent is played on stdin and stdout, without a COMMAND: or add --as editor'],
   ])('refuses %j', async (args, message) => {
-    const { status, stderr } = await runCli(['replay', recording(['from editor', hello]), ...args]);
+    const { status, stderr } = await runHere(['replay', recording(['from editor', hello]), ...args]);
 
     expect({ status, stderr }).toEqual({ status: 2, stderr: `cai: ${message}\n` });
   });
 
   test.each(['abc', '1.5', '', '0', '-1'])('refuses "%s" for the number of an agent', async (child) => {
-    const { status, stderr } = await runCli(['replay', 'r.ndjson', `--child=${child}`]);
+    const { status, stderr } = await runHere(['replay', 'r.ndjson', `--child=${child}`]);
 
     expect({ status, stderr }).toEqual({
       status: 2,
@@ -131,14 +132,14 @@ describe('cai replay', () => {
   ])('ends with 1 for %s', async (_, args, message) => {
     const file = recording(['from editor', hello], ['to editor', answer]);
 
-    const { status, stderr } = await runCli(['replay', file, ...args]);
+    const { status, stderr } = await runHere(['replay', file, ...args]);
 
     expect(status).toBe(1);
     expect(stderr).toContain(message);
   });
 
   test('ends with 1 for a file that is not there', async () => {
-    const { status, stderr } = await runCli(['replay', '/no/such/file']);
+    const { status, stderr } = await runHere(['replay', '/no/such/file']);
 
     expect(status).toBe(1);
     expect(stderr).toContain('/no/such/file cannot be read: no such file or directory');

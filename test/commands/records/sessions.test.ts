@@ -2,7 +2,8 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownIdentity } from '../../../src/system/process-identity';
 import type { SessionRecord } from '../../../src/sessions/session-file';
-import { runCli, userWith } from '../../support/cli';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 let user: ReturnType<typeof userWith>;
 
@@ -18,7 +19,7 @@ describe('cai sessions', () => {
       record('never used', {}),
     );
 
-    const { status, stdout, stderr } = await runCli(['sessions'], user);
+    const { status, stdout, stderr } = await runHere(['sessions'], user);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.replaceAll(/ {2,}/g, '  ').split('\n')).toEqual([
@@ -34,8 +35,8 @@ describe('cai sessions', () => {
   test('has nothing in its output that steers a terminal, and no title that fills the screen', async () => {
     remember(record('a', { updatedAt: ago(0), title: `\u001b[31mred\n\u009b2J\u202e ${'x'.repeat(100)}` }));
 
-    const { stdout } = await runCli(['sessions'], user);
-    const { stdout: json } = await runCli(['sessions', '--json'], user);
+    const { stdout } = await runHere(['sessions'], user);
+    const { stdout: json } = await runHere(['sessions', '--json'], user);
 
     for (const text of [stdout, json]) expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/); // eslint-disable-line no-control-regex -- those are meant
     expect(stdout).toContain('x…  claude');
@@ -49,7 +50,7 @@ describe('cai sessions', () => {
       record('b', { updatedAt: ago(9_000_000) }),
     );
 
-    const { stdout } = await runCli(['sessions', '--json'], user);
+    const { stdout } = await runHere(['sessions', '--json'], user);
 
     expect(JSON.parse(stdout)).toEqual([
       {
@@ -79,7 +80,7 @@ describe('cai sessions', () => {
       record('c', { ...used, root, agent: 'codex' }),
     );
     const ids = async (...args: string[]): Promise<unknown> => {
-      const { stdout } = await runCli(['sessions', '--json', ...args], { ...user, cwd });
+      const { stdout } = await runHere(['sessions', '--json', ...args], { ...user, cwd });
       return (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id).sort();
     };
 
@@ -98,7 +99,7 @@ describe('cai sessions', () => {
     user = userWith(config);
     remember(...records);
 
-    const { status, stdout, stderr } = await runCli(['sessions', '--json', '--agent', 'copilot'], user);
+    const { status, stdout, stderr } = await runHere(['sessions', '--json', '--agent', 'copilot'], user);
 
     expect({ status, stdout }).toEqual({ status: 0, stdout: '[]\n' });
     expect(stderr).toMatch(hint);
@@ -106,11 +107,11 @@ describe('cai sessions', () => {
 
   test('does without lines that are damaged, and fails for a file that cannot be read', async () => {
     remember(record('a', { updatedAt: ago(0) }), 'garbage');
-    expect((await runCli(['sessions'], user)).stdout).toContain('/w');
+    expect((await runHere(['sessions'], user)).stdout).toContain('/w');
     rmSync(file());
     mkdirSync(file());
 
-    const { status, stderr } = await runCli(['sessions'], user);
+    const { status, stderr } = await runHere(['sessions'], user);
 
     expect(status).toBe(2);
     expect(stderr).toMatch(

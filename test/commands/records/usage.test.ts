@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timeOf } from '../../../src/commands/records/usage';
-import { runCli, userWith, type CliOptions } from '../../support/cli';
+import { userWith, type CliOptions } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 const now = Date.parse('2026-03-04T05:06:07Z');
 
@@ -36,7 +37,7 @@ describe('cai usage', () => {
   test('shows the last 24 hours, in columns, with the total and the average', async () => {
     const user = userAfter([1, spent], [2, { root: '/v' }], [30, { root: '/old' }]);
 
-    const { status, stdout, stderr } = await runCli(['usage'], user);
+    const { status, stdout, stderr } = await runHere(['usage'], user);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(`\
@@ -51,7 +52,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
   test('shows what was asked for', async () => {
     const user = userAfter([1, spent], [30, { agent: 'gemini' }]);
 
-    const { stdout } = await runCli(['usage', '--since', '7d', '--by', 'agent', '--json'], user);
+    const { stdout } = await runHere(['usage', '--since', '7d', '--by', 'agent', '--json'], user);
 
     const shown = JSON.parse(stdout) as { by: string; rows: { key: string }[]; total: unknown };
     expect(shown.by).toBe('agent');
@@ -63,7 +64,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     const model = 'a\u009b\u202eb\n';
     const user = userAfter([1, { models: [{ model }] }]);
 
-    const { stdout } = await runCli(['usage', '--by', 'model', '--json'], user);
+    const { stdout } = await runHere(['usage', '--by', 'model', '--json'], user);
 
     expect(stdout).toContain('"a\\u009b\\u202eb\\n"');
     expect(JSON.parse(stdout)).toHaveProperty('rows.0.key', model);
@@ -72,13 +73,13 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
   test('lets nothing that an agent has said steer the terminal', async () => {
     const user = userAfter([1, { models: [{ model: '\u001b[31mx\n' }] }]);
 
-    const { stdout } = await runCli(['usage', '--by', 'model'], user);
+    const { stdout } = await runHere(['usage', '--by', 'model'], user);
 
     expect(stdout).toContain('\ufffd[31mx\ufffd');
   });
 
   test('says so when there is nothing', async () => {
-    const { status, stdout, stderr } = await runCli(['usage', '--json'], userWith(''));
+    const { status, stdout, stderr } = await runHere(['usage', '--json'], userWith(''));
 
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ rows: [], averagePerTurn: null });
@@ -91,7 +92,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, 'usage'), '');
 
-    const { status, stderr } = await runCli(['usage'], user);
+    const { status, stderr } = await runHere(['usage'], user);
 
     expect(status).toBe(2);
     expect(stderr).toMatch(/^cai: .*\/usage cannot be read: not a directory: make .*\n$/);
@@ -100,7 +101,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
   test('gives no number in JSON where the agent says none', async () => {
     const user = userAfter([1, {}]);
 
-    const { stdout } = await runCli(['usage', '--json'], user);
+    const { stdout } = await runHere(['usage', '--json'], user);
 
     expect(JSON.parse(stdout)).toMatchObject({
       rows: [{ tokens: null }],
@@ -110,7 +111,7 @@ a turn                    1m01s  2      1.5s       5      1.5     2.5     7.5   
   });
 
   test('refuses a time that is none', async () => {
-    const { status, stderr } = await runCli(['usage', '--since', 'yesterday'], userWith(''));
+    const { status, stderr } = await runHere(['usage', '--since', 'yesterday'], userWith(''));
 
     expect(status).toBe(2);
     expect(stderr).toContain('--since: "yesterday" is neither a duration such as 24h');

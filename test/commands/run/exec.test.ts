@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFolder } from '../../../src/commands/run/exec';
-import { runCli } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 describe('cai exec', () => {
@@ -15,7 +15,7 @@ describe('cai exec', () => {
   });
 
   const exec = (...args: string[]) =>
-    runCli(['exec', ...args], {
+    runHere(['exec', ...args], {
       env: { HOME: join(folder, 'home'), DOCKER_HOST: 'unix:///nowhere/docker.sock' },
     });
 

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path';
 import { authorityOf, identityFor, type Identity } from '../../../src/credentials/authority';
 import { Editor } from '../../connect/editor';
 import { ScriptedServer } from '../../connect/scripted-server';
-import { cai, runCli, runInTerminal, userWith } from '../../support/cli';
+import { cai, runInTerminal, userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import type { Json } from '../../support/inbox';
 import { newFolder } from '../../support/temp-folder';
 
@@ -40,7 +41,7 @@ describe('cai connect', () => {
     ],
     [['wss://host', '--token-file', fileWith('two words')], /^cai: --token-file does not hold a token/],
   ])('says what is wrong with the command line: %j', async (args, message) => {
-    const { status, stdout, stderr } = await runCli(['connect', ...args], userWith(''));
+    const { status, stdout, stderr } = await runHere(['connect', ...args], userWith(''));
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(message);

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { encode } from 'uqr';
-import { cai, runCli, runInTerminal, userWith } from '../../support/cli';
+import { cai, runInTerminal, userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 /** A user, and a way to start and end their server at its usual socket and any port. */
 function newUser() {
@@ -24,7 +25,7 @@ function newUser() {
     };
     return { address, end };
   };
-  const run = (...args: string[]) => runCli(['serve', 'link', ...args], user);
+  const run = (...args: string[]) => runHere(['serve', 'link', ...args], user);
   return { start, run, socket, user };
 }
 

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { Tokens } from '../../../src/serve/door/tokens';
 import { Host } from '../../../src/system/host';
-import { runCli, userWith } from '../../support/cli';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 const people = `
 [[serve.users]]
@@ -19,7 +20,7 @@ function userIn(config = people) {
   return {
     user,
     host: new Host(user.env!),
-    run: (...args: string[]) => runCli(['serve', 'token', ...args], user),
+    run: (...args: string[]) => runHere(['serve', 'token', ...args], user),
   };
 }
 

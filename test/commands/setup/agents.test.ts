@@ -4,6 +4,7 @@ import { catalog } from '../../../src/agent/catalog';
 import { keepDocument } from '../../../src/agent/registry/registry';
 import { Host } from '../../../src/system/host';
 import { runCli, userWith, type CliOptions } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 const agent = (id: string, distribution: object = { npx: { package: `${id}@1.0.0`, args: ['--acp'] } }) => ({
   ...{ id, name: `The ${id}`, version: '1.0.0', description: `${id} writes code` },
@@ -27,7 +28,7 @@ interface Told {
 
 describe('cai agents', () => {
   test('lists what cai knows, what is configured and what the registry adds, each program once', async () => {
-    const { status, stdout, stderr } = await runCli(['agents'], userOf(listed, own));
+    const { status, stdout, stderr } = await runHere(['agents'], userOf(listed, own));
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const ids = stdout
@@ -40,7 +41,7 @@ describe('cai agents', () => {
   });
 
   test('tells the same as JSON, and what it has left out', async () => {
-    const { stdout } = await runCli(['agents', 'list', '--json'], userOf(listed, own));
+    const { stdout } = await runHere(['agents', 'list', '--json'], userOf(listed, own));
 
     const { agents, dropped } = JSON.parse(stdout) as Told;
     expect(agents.find(({ id }) => id === 'newcomer')).toEqual({
@@ -55,23 +56,23 @@ describe('cai agents', () => {
   test('searches for all words, in whatever case, also among other ids', async () => {
     const user = userOf(listed);
     const found = async (...words: readonly string[]) => {
-      const { stdout } = await runCli(['agents', 'search', ...words, '--json'], user);
+      const { stdout } = await runHere(['agents', 'search', ...words, '--json'], user);
       return (JSON.parse(stdout) as Told).agents.map(({ id }) => id);
     };
 
     expect(await found('WRITES', 'newcomer')).toEqual(['newcomer']);
     expect(await found('codex-acp')).toEqual(['codex']);
-    expect((await runCli(['agents', 'search', 'nothing-like-it'], user)).stderr).toMatch(/no agent matches/);
+    expect((await runHere(['agents', 'search', 'nothing-like-it'], user)).stderr).toMatch(/no agent matches/);
   });
 
   test('shows one, also by another id of it', async () => {
     const user = userOf(listed);
 
-    expect((await runCli(['agents', 'show', 'newcomer'], user)).stdout).toMatch(
+    expect((await runHere(['agents', 'show', 'newcomer'], user)).stdout).toMatch(
       /^installed +newcomer@1\.0\.0 \(npm\)\nstarted by +newcomer --acp\nuse +cai --acp newcomer$/m,
     );
-    expect((await runCli(['agents', 'show', 'codex-acp'], user)).stdout).toMatch(/^use +cai --acp codex$/m);
-    expect(await runCli(['agents', 'show', 'newcomr'], user)).toMatchObject({
+    expect((await runHere(['agents', 'show', 'codex-acp'], user)).stdout).toMatch(/^use +cai --acp codex$/m);
+    expect(await runHere(['agents', 'show', 'newcomr'], user)).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('Did you mean newcomer?') as string,
     });
@@ -81,14 +82,14 @@ describe('cai agents', () => {
     const user = userOf([agent('newcomer')]);
     writeFileSync(join(new Host(user.env).folders.state, 'agents.json'), '{');
 
-    const { stdout, stderr } = await runCli(['agents'], user);
+    const { stdout, stderr } = await runHere(['agents'], user);
 
     expect(stdout).toMatch(/^auggie /m);
     expect(stderr).toMatch(/agents\.json is not used: .*: run "cai agents update"/);
   });
 
   test('cannot update from where nothing answers, and says what stays', async () => {
-    const { status, stderr } = await runCli(
+    const { status, stderr } = await runHere(
       ['agents', 'update'],
       userWith('[network]\nhttps_proxy = "http://127.0.0.1:1"\n'),
     );
@@ -107,7 +108,7 @@ describe('cai agents', () => {
     [['update', 'x'], 'takes nothing more'],
     [['__proto__'], 'is none of list, search, show, update'],
   ])('explains a slip: cai agents %j', async (args, what) => {
-    const { status, stderr } = await runCli(['agents', ...args], userWith(''));
+    const { status, stderr } = await runHere(['agents', ...args], userWith(''));
 
     expect(status).toBe(2);
     expect(stderr).toContain(what);
@@ -150,6 +151,6 @@ test('an alias filters as the name of the agent does', async () => {
   const head = { level: 30, time: '2026-01-01T00:00:00.000Z', pid: 1, agent: 'codex', msg: 'hello' };
   writeFileSync(join(state, 'logs/20260101T000000.000Z-9.log'), `${JSON.stringify(head)}\n`);
 
-  expect((await runCli(['logs', '--agent', 'codex-acp'], user)).stdout).toContain('hello');
-  expect((await runCli(['logs', '--agent', 'claude-acp'], user)).stdout).toBe('');
+  expect((await runHere(['logs', '--agent', 'codex-acp'], user)).stdout).toContain('hello');
+  expect((await runHere(['logs', '--agent', 'claude-acp'], user)).stdout).toBe('');
 });

@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
-import { runCli, userWith, type CliResult } from '../../support/cli';
+import { userWith, type CliResult } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 const settings: Readonly<Record<string, string>> = {
   zed: '.config/zed/settings.json',
@@ -17,7 +18,7 @@ beforeEach(() => {
 });
 
 async function setup(...args: string[]): Promise<CliResult> {
-  return await runCli(['setup', ...args], user);
+  return await runHere(['setup', ...args], user);
 }
 
 function fileOf(editor: string, content?: string): string {

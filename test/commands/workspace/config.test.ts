@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configKeys } from '../../../src/config/config';
-import { runCli, userWith } from '../../support/cli';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 interface Report {
@@ -25,7 +26,7 @@ describe('cai config', () => {
     const user = userWith('[container]\npids = 200\n[agents.mine]\ncommand = ["mine", "--acp"]');
     writeFileSync(file, 'container.pids = 100\nimage.base = "evil"');
 
-    const { status, stdout, stderr } = await runCli(['config'], { ...user, cwd: join(root, 'src') });
+    const { status, stdout, stderr } = await runHere(['config'], { ...user, cwd: join(root, 'src') });
 
     expect(status).toBe(0);
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
@@ -40,7 +41,7 @@ describe('cai config', () => {
   test('shows what is of one agent together', async () => {
     const user = userWith('[agents.b]\ncommand = ["b"]\nname = "B"\n[agents.a]\ncommand = ["a"]\nname = "A"');
 
-    const { stdout } = await runCli(['config'], user);
+    const { stdout } = await runHere(['config'], user);
 
     expect(stdout.match(/^agents\.\S+/gm)).toEqual(['agents.b.command', 'agents.b.name', 'agents.a.command', 'agents.a.name']); // prettier-ignore
   });
@@ -49,7 +50,7 @@ describe('cai config', () => {
     const user = userWith('[network]\nhttp_proxy = "http://me:hunter2@proxy.example:3128"');
     writeFileSync(file, 'acp.terminal = "off"');
 
-    const { status, stdout, stderr } = await runCli(['config', '--json', '--workspace', root], user);
+    const { status, stdout, stderr } = await runHere(['config', '--json', '--workspace', root], user);
 
     const { workspace, keys, notices } = JSON.parse(stdout) as Report;
     expect({ status, stderr, workspace }).toEqual({ status: 0, stderr: '', workspace: root });
@@ -69,7 +70,7 @@ describe('cai config', () => {
   test("shows the user's file alone in a folder that cannot be a workspace", async () => {
     const user = userWith('[acp]\nidle = "1h"');
 
-    const { status, stdout } = await runCli(['config', '--json'], { ...user, cwd: '/' });
+    const { status, stdout } = await runHere(['config', '--json'], { ...user, cwd: '/' });
 
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ workspace: null, notices: [] });
@@ -81,7 +82,7 @@ describe('cai config', () => {
     ['an unknown option', ['--jsno'], /^cai: unknown option '--jsno'.*see "cai config --help"\n$/],
     ['an argument', ['x'], /^cai: too many arguments.*\n$/],
   ])('ends with 2 for %s', async (_, args, message) => {
-    const { status, stdout, stderr } = await runCli(['config', ...args], userWith(''));
+    const { status, stdout, stderr } = await runHere(['config', ...args], userWith(''));
 
     expect(status).toBe(2);
     expect(stdout).toBe('');
@@ -91,7 +92,7 @@ describe('cai config', () => {
   test('ends with 2 for an invalid file of the repository, and names the place', async () => {
     writeFileSync(file, '[container]\npid = 100');
 
-    const { status, stderr } = await runCli(['config'], { ...userWith(''), cwd: root });
+    const { status, stderr } = await runHere(['config'], { ...userWith(''), cwd: root });
 
     expect(status).toBe(2);
     expect(stderr).toBe(

@@ -6,7 +6,8 @@ import { agentHosts, commonHosts } from '../../../src/egress/listed-hosts';
 import { NetworkLog } from '../../../src/egress/network-log';
 import { Host } from '../../../src/system/host';
 import { record } from '../../../src/workspace/records';
-import { runCli, userWith } from '../../support/cli';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 import { repositoryFileOf } from '../../../src/config/repository/repository-config';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
@@ -18,7 +19,7 @@ function userIn(config = '', repository?: string) {
   if (repository !== undefined) writeFileSync(join(root, '.containai/config.toml'), repository);
   const user = { ...userWith(config), cwd: root };
   const host = new Host(user.env!);
-  const run = (...args: string[]) => runCli(['network', ...args], user);
+  const run = (...args: string[]) => runHere(['network', ...args], user);
   return { user, root, host, state: host.folders.state, run };
 }
 
@@ -64,7 +65,7 @@ describe('cai network', () => {
     decide(state, root, 'allow', 'a.example');
     const args = ['network', 'list', '--json', '--agent', 'copilot', '--workspace', root];
 
-    const { status, stdout } = await runCli(args, { ...user, cwd: newFolder() });
+    const { status, stdout } = await runHere(args, { ...user, cwd: newFolder() });
 
     expect(status).toBe(0);
     const { rules, ...rest } = JSON.parse(stdout) as { rules: object[] };
@@ -163,16 +164,18 @@ describe('cai network', () => {
     const { user, state } = userIn();
     const home = { ...user, cwd: user.env!.HOME! };
 
-    const refused = await runCli(['network', 'allow', 'a.example'], home);
+    const refused = await runHere(['network', 'allow', 'a.example'], home);
     expect(refused.status).toBe(2);
     expect(refused.stderr).toContain('cannot be a workspace, because it is the home folder');
     expect(decisionsOf(state, undefined).allow).toEqual([]);
 
-    expect((await runCli(['network', 'allow', 'a.example', '--no-workspace'], home)).stdout).toBe(
+    expect((await runHere(['network', 'allow', 'a.example', '--no-workspace'], home)).stdout).toBe(
       'Allowed, without a workspace: a.example\n',
     );
     expect(decisionsOf(state, undefined).allow).toEqual(['a.example']);
-    expect((await runCli(['network'], home)).stdout).toContain('decides, without a workspace, agent claude:');
+    expect((await runHere(['network'], home)).stdout).toContain(
+      'decides, without a workspace, agent claude:',
+    );
   });
 
   test.each([

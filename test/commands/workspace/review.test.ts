@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { recordBaseline } from '../../../src/protect/baseline';
 import { record } from '../../../src/workspace/records';
-import { runCli, userWith, type CliOptions, type CliResult } from '../../support/cli';
+import { userWith, type CliOptions, type CliResult } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 let user: CliOptions;
@@ -21,7 +22,7 @@ function write(path: string, text: string): void {
 }
 
 async function review(...args: string[]): Promise<CliResult> {
-  return await runCli(['review', ...args], { ...user, cwd: root });
+  return await runHere(['review', ...args], { ...user, cwd: root });
 }
 
 test('shows each change with its difference; the status tells whether there is one', async () => {
@@ -31,7 +32,7 @@ test('shows each change with its difference; the status tells whether there is o
 
   write('.envrc', 'two\u001b[2J\n');
   write('.vscode/tasks.json', '{}\n');
-  const { status, stdout, stderr } = await runCli(['review', '-w', root], user);
+  const { status, stdout, stderr } = await runHere(['review', '-w', root], user);
 
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toContain('  changed  .envrc\n  new      .vscode/tasks.json\n');

@@ -7,6 +7,7 @@ import { findOuterGit } from '../../../src/workspace/git-folder';
 import { record } from '../../../src/workspace/records';
 import { checkRoot } from '../../../src/workspace/trust';
 import { runCli, runInTerminal, userWith, type CliOptions } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { git } from '../../support/git';
 import { newFolder } from '../../support/temp-folder';
 
@@ -37,14 +38,14 @@ describe('cai trust', () => {
   test('shows what widens, and with --yes records the file as it is', async () => {
     writeFileSync(file, widening);
 
-    const { status, stdout, stderr } = await runCli(['trust', '--yes', 'src'], user);
+    const { status, stdout, stderr } = await runHere(['trust', '--yes', 'src'], user);
 
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
       `${root}${shown.join('\n')}\nRecorded. If the file changes, it waits for this again.\n`,
     );
     expect(pids()).toBe(2_000);
-    expect((await runCli(['trust'], user)).stdout).toBe(`${file} is trusted as it is now.\n`);
+    expect((await runHere(['trust'], user)).stdout).toBe(`${file} is trusted as it is now.\n`);
     writeFileSync(file, `${widening}#`);
     expect(pids()).toBe(1_024);
   });
@@ -58,7 +59,7 @@ describe('cai trust', () => {
     record(new Host(user.env!).folders.state, 'git-folders', tree, '');
     expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({ git: undefined });
 
-    const { status, stdout } = await runCli(['trust', '--yes'], { ...user, cwd: tree });
+    const { status, stdout } = await runHere(['trust', '--yes'], { ...user, cwd: tree });
 
     expect({ status, stdout }).toEqual({
       status: 0,
@@ -67,7 +68,7 @@ describe('cai trust', () => {
     expect(await findOuterGit(tree, new Host(user.env!))).toMatchObject({
       git: { folder: join(main, '.git') },
     });
-    expect((await runCli(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe(
+    expect((await runHere(['trust', '--forget'], { ...user, cwd: tree })).stdout).toBe(
       `Forgotten:\n  a git folder of "${tree}" that lies elsewhere is no longer known\n`,
     );
   });
@@ -113,7 +114,7 @@ describe('cai trust', () => {
   ])('has nothing to record where %s', async (_, content, words) => {
     if (content !== undefined) writeFileSync(file, content);
 
-    expect(await runCli(['trust', '--yes'], user)).toEqual({ status: 0, stdout: words(), stderr: '' });
+    expect(await runHere(['trust', '--yes'], user)).toEqual({ status: 0, stdout: words(), stderr: '' });
   });
 
   test('shows and records a workspace that has grown', async () => {
@@ -122,7 +123,7 @@ describe('cai trust', () => {
     writeFileSync(file, '');
     expect(() => checkRoot(new Host(user.env!).folders.state, cwd, root)).toThrow('cai trust');
 
-    const { status, stdout } = await runCli(['trust', cwd, '--yes'], user);
+    const { status, stdout } = await runHere(['trust', cwd, '--yes'], user);
 
     expect(status).toBe(0);
     expect(stdout).toBe(`The workspace of "${cwd}": "${cwd}" -> "${root}"\nRecorded.\n`);
@@ -136,28 +137,28 @@ describe('cai trust', () => {
     record(new Host(user.env!).folders.state, 'roots', known, known);
     writeFileSync(file, '');
 
-    const { status, stdout } = await runCli(['trust', link, '--yes'], user);
+    const { status, stdout } = await runHere(['trust', link, '--yes'], user);
 
     expect(status).toBe(0);
     expect(stdout).toBe(`The workspace of "${link}": "${known}" -> "${root}"\nRecorded.\n`);
-    expect((await runCli(['trust', link, '--yes'], user)).stdout).toMatch(/^Nothing to trust/);
+    expect((await runHere(['trust', link, '--yes'], user)).stdout).toMatch(/^Nothing to trust/);
   });
 
   test('forgets what was recorded, also of a folder that is gone', async () => {
     writeFileSync(file, widening);
-    await runCli(['trust', '--yes'], user);
+    await runHere(['trust', '--yes'], user);
     checkRoot(new Host(user.env!).folders.state, root, root);
 
-    expect((await runCli(['trust', '--forget', root], user)).stdout).toBe(
+    expect((await runHere(['trust', '--forget', root], user)).stdout).toBe(
       `Forgotten:\n  what "${file}" widens is no longer allowed\n  the workspace of "${root}" is recorded anew at its next use\n`,
     );
     expect(pids()).toBe(1_024);
     expect(() => checkRoot(new Host(user.env!).folders.state, root, '/')).not.toThrow();
-    expect((await runCli(['trust', '--forget'], user)).stdout).toBe(
+    expect((await runHere(['trust', '--forget'], user)).stdout).toBe(
       `Forgotten:\n  the workspace of "${root}" is recorded anew at its next use\n`,
     );
     rmSync(root, { recursive: true });
-    expect((await runCli(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(
+    expect((await runHere(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(
       `Nothing is recorded of "${root}".\n`,
     );
   });
@@ -169,7 +170,7 @@ describe('cai trust', () => {
   ])('ends with 2 for %s', async (_, args, content, message) => {
     writeFileSync(file, content);
 
-    const { status, stderr } = await runCli(['trust', '--yes', ...args], user);
+    const { status, stderr } = await runHere(['trust', '--yes', ...args], user);
 
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
@@ -178,11 +179,11 @@ describe('cai trust', () => {
   test('with --forget also takes back that agents can write in a folder, whatever workspace it lies in', async () => {
     rememberAgentFolders(new Host(user.env!).folders.state, [join(root, 'src')]);
 
-    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(
+    expect((await runHere(['trust', '--forget', 'src'], user)).stdout).toBe(
       `Forgotten:\n  "${join(root, 'src')}" counts as a folder that no agent has written in\n`,
     );
     expect(new AgentFolders(new Host(user.env!).folders.state).onWayTo(join(root, 'src'))).toBeUndefined();
-    expect((await runCli(['trust', '--forget', 'src'], user)).stdout).toBe(
+    expect((await runHere(['trust', '--forget', 'src'], user)).stdout).toBe(
       `Nothing is recorded of "${join(root, 'src')}".\n`,
     );
   });
@@ -204,7 +205,7 @@ describe('cai trust, for a development container', () => {
   });
 
   test('shows what it is, records it, and forgets it', async () => {
-    const { status, stdout } = await runCli(['trust', '--yes'], user);
+    const { status, stdout } = await runHere(['trust', '--yes'], user);
 
     expect({ status, lines: stdout.split('\n') }).toEqual({
       status: 0,
@@ -221,18 +222,18 @@ describe('cai trust, for a development container', () => {
       ],
     });
     expect(pids()).toBe(2_000);
-    expect((await runCli(['trust'], user)).stdout).toBe(`${root}/${json} is trusted as it is now.\n`);
-    expect((await runCli(['trust', '--forget'], user)).stdout).toContain(
+    expect((await runHere(['trust'], user)).stdout).toBe(`${root}/${json} is trusted as it is now.\n`);
+    expect((await runHere(['trust', '--forget'], user)).stdout).toContain(
       `"${root}/${json}" is no longer used`,
     );
     expect(pids()).toBe(1_024);
   });
 
   test('asks again once its Dockerfile has changed', async () => {
-    await runCli(['trust', '--yes'], user);
+    await runHere(['trust', '--yes'], user);
     writeFileSync(join(root, '.devcontainer/Dockerfile'), 'FROM evil\n');
 
     expect(pids()).toBe(1_024);
-    expect((await runCli(['trust', '--yes'], user)).stdout).toContain('describes the container');
+    expect((await runHere(['trust', '--yes'], user)).stdout).toContain('describes the container');
   });
 });

@@ -1,13 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ownName, takeBundle } from '../../../src/container/copy/bundle';
@@ -20,12 +12,21 @@ let home: string;
 let root: string;
 let repository: Repository;
 
+/** A repository with a commit, which tests copy. */
+const fresh = newFolder();
+/** That of an agent which has added a file to it. */
+const usual = newFolder();
+beforeAll(() => {
+  git(fresh, 'init', '--quiet', '--initial-branch=main');
+  git(fresh, 'commit', '--quiet', '--allow-empty', '-m', 'one');
+  cpSync(fresh, usual, { recursive: true });
+  commitIn(usual, { file: 'by the agent' });
+});
+
 beforeEach(async () => {
   home = newFolder();
   root = join(home, 'work');
-  mkdirSync(root);
-  git(root, 'init', '--quiet', '--initial-branch=main');
-  git(root, 'commit', '--quiet', '--allow-empty', '-m', 'one');
+  cpSync(fresh, root, { recursive: true });
   repository = await opened();
 });
 
@@ -35,13 +36,17 @@ const opened = () => Repository.at(root, new Host({ HOME: home, PATH: process.en
 const refs = () => git(root, 'for-each-ref') + readFileSync(join(root, '.git/HEAD'), 'utf8');
 
 /** A repository of an agent that has these files in a commit on top of ours. */
-function agents(files: Readonly<Record<string, string>> = { file: 'by the agent' }): string {
+function agents(files?: Readonly<Record<string, string>>): string {
   const folder = join(newFolder(), 'agent');
-  git(root, 'clone', '--quiet', root, folder);
+  cpSync(files === undefined ? usual : root, folder, { recursive: true });
+  if (files !== undefined) commitIn(folder, files);
+  return folder;
+}
+
+function commitIn(folder: string, files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   git(folder, 'add', '--all');
   git(folder, 'commit', '--quiet', '-m', 'by the agent');
-  return folder;
 }
 
 /** A bundle with these names, whatever they are, for what the agent has on its branch. */
@@ -78,7 +83,7 @@ test('brings a branch, and nothing else of ours is changed', async () => {
   expect(existsSync(join(root, 'file'))).toBe(false);
 });
 
-test.each([
+const strangeNames = [
   'refs/heads/../x',
   'refs/heads/../../../outside',
   'refs/heads/x/../../tags/y',
@@ -103,11 +108,16 @@ test.each([
   'refs/cai/other',
   '../config',
   'FETCH_HEAD',
-])('takes nothing by the name %j', async (name) => {
+];
+
+test.each(strangeNames)('the name %j is none of ours', (name) => {
+  expect(ownName(name)).toBeUndefined();
+});
+
+test('takes nothing by such names', async () => {
   const before = refs();
 
-  expect(ownName(name)).toBeUndefined();
-  expect(await take(bundleOf(agents(), [name]))).toEqual({ brought: [], refused: [name] });
+  expect(await take(bundleOf(agents(), strangeNames))).toEqual({ brought: [], refused: strangeNames });
 
   expect(refs()).toBe(before);
 });

@@ -48,9 +48,18 @@ function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(found) as Record<string, string>;
 }
 
+/** As `work` makes it, which is done once. */
+let made: string | undefined;
+
 /** With two branches, and all that can differ from a commit. */
 function worked(copy = new LocalCopy()): LocalCopy {
-  const { root } = copy;
+  made ??= work(new LocalCopy().root);
+  // Not all names there are UTF-8.
+  execFileSync('cp', ['-a', `${made}/.`, copy.root]);
+  return copy;
+}
+
+function work(root: string): string {
   write(root, 'kept', 'kept');
   write(root, 'staged', 'before');
   write(root, 'unstaged', 'before');
@@ -84,7 +93,7 @@ function worked(copy = new LocalCopy()): LocalCopy {
   rmSync(join(root, 'link'));
   symlinkSync('second', join(root, 'link'));
   execFileSync('sh', ['-c', 'printf x > "$(printf \'n\\377me\')"'], { cwd: root });
-  return copy;
+  return root;
 }
 
 describe('a copy', () => {

@@ -216,16 +216,17 @@ describe('the step of the build', () => {
     ['the program that the registry names', { agent: 'no.js', other: 'cli.js' }, 'other'],
     ['the program of a package that has one without a name', 'cli.js', undefined],
   ] as const)('starts of an npm package %s', async (_, bin, cmd) => {
-    const folder = newFolder();
     const about = { name: '@some/agent', version: '1.0.0', bin };
-    writeFileSync(join(folder, 'package.json'), JSON.stringify(about));
+    const archive = pack();
+    archive.entry({ name: 'package/package.json' }, JSON.stringify(about));
     for (const name of ['cli.js', 'no.js'])
-      writeFileSync(
-        join(folder, name),
+      archive.entry(
+        { name: `package/${name}` },
         `#!/usr/bin/env node\nconsole.log('${name}', process.argv.slice(2).join())\n`,
       );
-    spawnSync('npm', ['pack', '--silent', folder], { cwd: folder });
-    const spec = join(folder, 'some-agent-1.0.0.tgz');
+    archive.finalize();
+    const spec = join(newFolder(), 'some-agent-1.0.0.tgz');
+    writeFileSync(spec, gzipSync(await buffer(archive)));
     const from = { kind: 'npm', spec, name: '@some/agent', ...(cmd !== undefined && { cmd }) } as const;
 
     const { stderr, run, agent } = install(await files({ program: 'some', what: 'x', env: {}, from }));

@@ -1,14 +1,11 @@
 /** Turns over HTTP/2 and TLS, with node's own client and the built server. */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import * as http2 from 'node:http2';
-import { join } from 'node:path';
-import { pki } from 'node-forge';
+import { certificate } from '../../support/certificate';
 import type { Json } from '../../support/inbox';
 import { success } from '../../support/messages';
 import { Served } from '../../support/served';
 import type { Event } from '../../support/streamable';
-import { newFolder } from '../../support/temp-folder';
 
 let server: Served;
 let cert: string;
@@ -16,29 +13,12 @@ let session: http2.ClientHttp2Session;
 beforeAll(async () => {
   const made = certificate();
   cert = made.cert;
-  const folder = newFolder();
-  const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  writeFileSync(certFile, made.cert);
-  writeFileSync(keyFile, made.key, { mode: 0o600 });
-  const args = ['--tls-cert', certFile, '--tls-key', keyFile];
+  const args = ['--tls-cert', made.certFile, '--tls-key', made.keyFile];
   server = await Served.start({ listen: ['https://127.0.0.1:0'], args });
 });
 afterAll(() => server.end());
 beforeEach(() => void (session = http2.connect(server.url, { ca: cert })));
 afterEach(() => session.destroy());
-
-/** For 127.0.0.1; it signs itself. */
-function certificate(): { cert: string; key: string } {
-  const { publicKey, privateKey } = pki.rsa.generateKeyPair(2048);
-  const made = pki.createCertificate();
-  made.publicKey = publicKey;
-  made.validity.notAfter = new Date(Date.now() + 86_400_000);
-  made.setSubject([{ name: 'commonName', value: 'localhost' }]);
-  made.setIssuer(made.subject.attributes);
-  made.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
-  made.sign(privateKey);
-  return { cert: pki.certificateToPem(made), key: pki.privateKeyToPem(privateKey) };
-}
 
 /** One connection with one session, all of it on one socket. */
 class Client {
