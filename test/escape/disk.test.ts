@@ -1,6 +1,6 @@
 /** Attacks on the disk of the machine, by a container that has a budget. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
@@ -24,9 +24,41 @@ async function after(script: string): Promise<string | undefined> {
   await place.run(['sh', '-c', `mkdir flood && cd flood || exit; ${script}`]);
   const { length } = readdirSync(flood);
   const size = parseInt(execFileSync('du', ['-sm', flood], { encoding: 'utf8' }));
-  rmSync(flood, { recursive: true });
+  // Paths can be too long for Node.
+  execFileSync('rm', ['-r', flood]);
   if (length === 0) throw new Error('nothing was tried');
   return reachedIf(size > mostMebibytes, `${size} MiB of a budget of ${budgetMebibytes} MiB`);
+}
+
+/** Python that writes 6 GiB in files of 60 MiB; `made` is run when a file is made. */
+const writes = (made = 'pass', open = "open(name, 'wb', 0)") => `
+import os
+kept = []
+for i in range(100):
+    name = 'f%d' % i
+    f = ${open}
+    ${made}
+    for part in range(60): f.write(b'x' * (1 << 20))
+print('wrote all')`;
+
+/** Python that makes a folder its working folder that is so deep below it, by names of that length. */
+const goesDeep = (levels: number, nameLength: number) => `
+for i in range(${levels}):
+    os.mkdir('d' * ${nameLength})
+    os.chdir('d' * ${nameLength})
+`;
+/** Longer than a path may be that the kernel takes. */
+const longPath = goesDeep(30, 200);
+
+/** What is reached by a script of Python that writes what it can and comes to its end; its folder is removed. */
+async function reachesEnd(script: string): Promise<string | undefined> {
+  const flood = join(place.workspace, 'flood');
+  const { stdout } = await place.run(['python3', '-c', `import os; os.mkdir('flood'); os.chdir('flood'); print('began', flush=True)${script}`]); // prettier-ignore
+  // Paths can be too long for Node.
+  execFileSync('rm', ['-r', flood]);
+  const said = stdout.toString();
+  if (!said.includes('began')) throw new Error('nothing was tried');
+  return reachedIf(said.includes('wrote all'), `all of it, with a budget of ${budgetMebibytes} MiB`);
 }
 
 describe('the disk of the machine', () => {
@@ -42,6 +74,36 @@ describe('the disk of the machine', () => {
 
   attempt('an agent fills the disk by space that it takes without writing', async () => {
     return await after('for i in $(seq 1 100); do fallocate -l 60M f$i; done');
+  });
+
+  attempt('an agent fills the disk by files that have no name any more', async () => {
+    return await reachesEnd(writes('os.remove(name); kept.append(f)'));
+  });
+
+  attempt('an agent fills the disk by files that never had a name', async () => {
+    const unnamed = "os.fdopen(os.open('.', os.O_TMPFILE | os.O_WRONLY), 'wb', 0)";
+    return await reachesEnd(writes('kept.append(f)', unnamed));
+  });
+
+  attempt('an agent fills the disk by files whose paths are longer than the kernel takes', async () => {
+    return await reachesEnd(`${longPath}${writes()}`);
+  });
+
+  attempt('an agent fills the disk by files in more folders than can be open', async () => {
+    return await reachesEnd(`${goesDeep(2000, 1)}${writes()}`);
+  });
+
+  attempt('an agent fills the disk by files whose other names are nowhere to be met', async () => {
+    const manyNames = `
+    for other in range(50): os.link(name, '%d-%d' % (i, other))
+    os.rename(name, '../' * 30 + name)`;
+    return await reachesEnd(`${longPath}${writes(manyNames)}`);
+  });
+
+  attempt('an agent uses up the files for which the disk has room', async () => {
+    return await reachesEnd(`
+for i in range(300000): os.close(os.open('f%d' % i, os.O_CREAT))
+print('wrote all')`);
   });
 
   attempt(
