@@ -5,7 +5,7 @@ import { CaiError, messageOf } from '../errors';
 import { metadataLabel } from '../devcontainer/metadata';
 import { gitIdentity } from '../workspace/git';
 import { isGoing, type ContainerInfo } from './engine/container-info';
-import type { Engine, InnerEntry, InnerFiles } from './engine/engine';
+import type { Engine, InnerEntry, InnerFiles, Labels } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { imageLabel } from './image/image-tag';
 import { containerFiles, mountIdentities } from './spec/files';
@@ -17,12 +17,14 @@ import {
   copyLabels,
   copyVolumeName,
   dataVolumeName,
+  label,
   type ContainerUser,
   type Settings,
   systemCaFile,
   volumeLabels,
 } from './spec/spec';
 import { newHostKey } from './ssh/keys';
+import { quoted } from '../system/quoted';
 
 /** What a container is made for. */
 export interface MakeRequest {
@@ -52,9 +54,8 @@ export async function makeContainer(
     image.labels[imageLabel.devcontainer] === undefined ? undefined : image.labels[metadataLabel];
   const circumstances = { image: image.id, user, engine: about, devcontainer };
   const { privateKey, fingerprint } = newHostKey();
-  // podman makes one with the container, but without labels.
-  await engine.createVolume(dataVolumeName(settings, user), volumeLabels(settings));
-  if (settings.isCopied) await engine.createVolume(copyVolumeName(settings), copyLabels(settings));
+  await haveVolume(engine, dataVolumeName(settings, user), volumeLabels(settings));
+  if (settings.isCopied) await haveVolume(engine, copyVolumeName(settings), copyLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {
     const files = await filesFor(inside, { user, hostKey: privateKey }, request);
@@ -81,6 +82,25 @@ export async function makeContainer(
       await engine.removeContainer(id).catch(() => undefined);
     if (failure !== undefined) throw failure;
   }
+}
+
+/**
+ * Makes a volume, unless it is there. Its name has a short hash of the path of a workspace, which an agent can choose so
+ * that another workspace has the same: then fails with `CaiError('FOREIGN_CONTAINER')`.
+ */
+async function haveVolume(engine: Engine, name: string, labels: Labels): Promise<void> {
+  // podman makes one with the container, but without labels.
+  await engine.createVolume(name, labels);
+  const ours = await engine.listVolumes({ [label.managed]: 'true' });
+  const there = ours.find((each) => each.name === name)?.labels ?? labels;
+  const differing = [label.workspace, label.agent, label.user].find((key) => there[key] !== labels[key]);
+  if (differing === undefined) return;
+  const [has, wanted] = [there, labels].map((each) => quoted(each[differing] ?? ''));
+  const what = `the volume ${name} has the label ${differing} ${has} and not ${wanted}`;
+  throw new CaiError(
+    'FOREIGN_CONTAINER',
+    `${what}, so that it may hold what another agent has left: rename the folder of one of the two, or remove the volume`,
+  );
 }
 
 async function filesFor(

@@ -54,6 +54,7 @@ describe('makeContainer', () => {
     const engine = {
       about: () => Promise.resolve({ ...circumstances.engine, isRootless: false, sharesKernel: false }),
       createVolume: () => Promise.resolve(),
+      listVolumes: () => Promise.resolve([]),
       createContainer: async (
         _name: string,
         wanted: ContainerPlan,

@@ -171,6 +171,7 @@ test('an image that comes while a container is made from an older one is what th
     inspectContainer: () => Promise.resolve(info),
     about: () => Promise.resolve({ ...circumstances.engine, machine: undefined }),
     createVolume: () => Promise.resolve(),
+    listVolumes: () => Promise.resolve([]),
     createContainer: (_name: string, { image, labels }: ContainerPlan) => {
       if (made.push(image) > 2) throw new Error('made again and again');
       info = containerInfo({ imageId: image, labels });

@@ -2,6 +2,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { doorOf, whatHears } from '../engine/door';
+import { engineForTests } from '../engine/engines';
 import { Place } from '../engine/place';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
 import { attempt, attemptWith, reachedIf } from './attempt';
@@ -83,6 +84,23 @@ EOF`);
     const { stdout } = await two.run(['sh', '-c', 'cat ~/.claude/left ~/.config/left ~/.data/left']);
     return reachedIf(stdout.length > 0, stdout.toString());
   });
+
+  attempt(
+    'an agent chooses a path by which its data is given to the agent of another workspace',
+    async () => {
+      const other = await new Place(cai).opened();
+      const engine = await engineForTests();
+      const [volume] = await engine.listVolumes({ 'containai.workspace': other.workspace });
+      for (const id of await other.containers()) await engine.removeContainer(id);
+      await engine.removeVolume(volume!.name);
+      // As if both paths had the same hash.
+      const labels = { ...volume!.labels, 'containai.workspace': neighbour.workspace };
+      await engine.createVolume(volume!.name, labels);
+      const { status, stderr } = await other.run(['true']);
+      const isRefused = status === 15 && stderr.includes('has the label containai.workspace');
+      return reachedIf(!isRefused, `status ${status}: ${stderr}`);
+    },
+  );
 });
 
 describe('another user of the machine', () => {
