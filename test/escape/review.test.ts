@@ -129,6 +129,25 @@ git ls-files -s | grep -q ^160000`,
     },
   );
 
+  attempt(
+    'an agent that keeps a protected file from being opened has the user advised to unprotect all',
+    async () => {
+      const repository = newRepository(cai, 'leased');
+      // F_SETLEASE of a lease that nobody else may read under.
+      const holder =
+        '$SIG{IO} = "IGNORE"; open F, "<", ".git/config"; fcntl F, 1024, 1 or die $!; syswrite STDOUT, "held"; <STDIN>';
+      // Only engines that take no filter let an agent do this.
+      const leasing = cai.startProgram('perl', ['-e', holder], { cwd: repository });
+      await leasing.says('held');
+      const args = ['exec', '--workspace', repository, '--', 'true'];
+      const { status, stderr } = await cai.run(args);
+      leasing.child.stdin.end();
+      await leasing.ends();
+      if (status === 0) throw new Error('the file was opened');
+      return reachedIf(stderr.includes('--writable') || !stderr.includes('lease'), stderr);
+    },
+  );
+
   attempt('an agent makes a link in a git folder, through which git writes, untold', async () => {
     const links = ['.git/FETCH_HEAD', '.git/logs/HEAD'];
     const told = await toldOf(
