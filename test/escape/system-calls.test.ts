@@ -96,6 +96,15 @@ describe('a part of the kernel that no agent needs', () => {
     'an agent speaks with the hypervisor, by AF_VSOCK and a number with more bits',
     byCall('socket-vsock-high'),
   );
+  // eslint-disable-next-line @typescript-eslint/require-await
+  attempt("an agent is told of the host's devices, or uses parts of its kernel, by AF_NETLINK", async () => {
+    if (outcomeOf('netlink-0') !== 'done') throw new Error('no protocol of AF_NETLINK can be used');
+    // NETLINK_ROUTE, NETLINK_SOCK_DIAG, NETLINK_AUDIT and NETLINK_GENERIC.
+    const needed = [0, 4, 9, 16];
+    const refused = [...Array(32).keys()].filter((each) => !needed.includes(each));
+    const reached = [...refused, '15-high'].filter((each) => outcomeOf(`netlink-${each}`) === 'done');
+    return reachedIf(reached.length > 0, `protocols ${reached.join(', ')}`);
+  });
   attempt("an agent uses the kernel's ciphers, by AF_ALG", byCall('socket-alg'));
   attempt('an agent adds a key to those of the user', byCall('add_key'));
   attempt('an agent asks for a key of the user', byCall('request_key'));

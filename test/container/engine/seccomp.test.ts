@@ -83,6 +83,13 @@ describe('the profile of system calls', () => {
     expect([verdict('socket', [family]), verdict('socketpair', [family])]).toEqual(['allow', 'allow']);
   });
 
+  test('lets a program use the protocols of AF_NETLINK that tell of its own network, and no other', () => {
+    const protocols = [...Array(32).keys()].map(BigInt);
+    const allowed = protocols.filter((each) => verdict('socket', [16n, 3n, each]) === 'allow');
+    expect(allowed).toEqual([0n, 4n, 9n, 16n]);
+    expect(verdict('socket', [16n, 3n, 15n | high])).toBe(ENOSYS);
+  });
+
   test.each([38n, 40n, 40n | high, 17n, 44n])('lets no program make sockets of family %s', (family) => {
     expect(verdict('socket', [family])).toBe(ENOSYS);
   });
