@@ -10,9 +10,9 @@ export interface ProtectedPath {
   /**
    * A `link` or `other` cannot be protected, because it could lead anywhere; `path` is then the first part of the way
    * that is one. A `crowd` is too much to look at right in the root; `path` is then the pattern. `open`: a folder in
-   * which other users of the machine can write.
+   * which other users of the machine can write. `hidden`: a file of which git tells no change.
    */
-  readonly kind: 'file' | 'folder' | 'link' | 'other' | 'crowd' | 'open';
+  readonly kind: 'file' | 'folder' | 'link' | 'other' | 'crowd' | 'open' | 'hidden';
 }
 
 /** An agent can make any number: from here on the folder that they lie in is protected as a whole. */
@@ -169,7 +169,7 @@ export function isProtectable({ kind }: ProtectedPath): boolean {
 }
 
 /** What a place is, by a look that followed no link. */
-export function kindOf(there: Stats): Exclude<ProtectedPath['kind'], 'crowd' | 'open'> {
+export function kindOf(there: Stats): Exclude<ProtectedPath['kind'], 'crowd' | 'open' | 'hidden'> {
   if (there.isSymbolicLink()) return 'link';
   if (there.isDirectory()) return 'folder';
   return there.isFile() ? 'file' : 'other';

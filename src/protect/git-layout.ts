@@ -41,6 +41,8 @@ type WorkTree = Readonly<{
   isUnread: boolean;
   /** Its index cannot be read. */
   isUnreadable: boolean;
+  /** Files of which `git status` tells no change, as its index says. */
+  hidden: readonly string[];
 }>;
 
 /** Of all indexes in one folder so much is read, in bytes, enough for 450 000 files: an agent can make each as long as it likes. */
@@ -65,7 +67,7 @@ export function workTreesIn(root: string): WorkTree[] {
     for (const link of links.paths) paths.add(posix.join(path, link));
     for (const tree of linked.paths) if (isInside(tree, root)) paths.add(tree);
     const isUnread = !links.isWhole || !linked.isWhole || paths.size > mostTrees;
-    found.push({ path, gitFolders, isUnread, isUnreadable: links.fault !== undefined });
+    found.push({ path, gitFolders, isUnread, isUnreadable: links.fault !== undefined, hidden: links.hidden });
     if (found.length === mostTrees) break;
   }
   return found;
@@ -79,9 +81,7 @@ export function gitFoldersIn(root: string, workTrees: readonly WorkTree[]): stri
 
 /** The indexes of work trees that were not read; below `root`. */
 export function unreadIndexesIn(root: string, workTrees: readonly WorkTree[]): string[] {
-  return workTrees
-    .filter(({ isUnread }) => isUnread)
-    .map(({ path }) => posix.join(posix.relative(root, path), '.git/index'));
+  return workTrees.filter(({ isUnread }) => isUnread).map(({ path }) => indexOf(root, path));
 }
 
 /** The git folder that `.git` is, links to, or names as a file. */
@@ -96,6 +96,29 @@ function bareAt(folder: string): string | undefined {
   return names.every((name) => lookAt(folder, name) !== undefined) ? folder : undefined;
 }
 
+/** The files in work trees of which git tells no change, as their index says; below `root`. */
+export function hiddenIn(root: string, workTrees: readonly WorkTree[]): string[] {
+  return workTrees.flatMap(({ path, hidden }) =>
+    hidden.map((name) => posix.join(posix.relative(root, path), name)),
+  );
+}
+
+/** The files of packed references in git folders (below `root`) by which git shows one object in the place of another. */
+export function packedReplacesIn(root: string, gitFolders: readonly string[]): string[] {
+  let room = mostIndexBytes;
+  return gitFolders
+    .map((folder) => posix.join(folder, 'packed-refs'))
+    .filter((file) => {
+      const start = room <= 0 ? undefined : unlessFails(() => startOf(posix.join(root, file), room));
+      room -= start?.index.length ?? 0;
+      return start?.index.includes(' refs/replace/') === true;
+    });
+}
+
+function indexOf(root: string, workTree: string): string {
+  return posix.join(posix.relative(root, workTree), '.git/index');
+}
+
 /** What a git folder names. */
 interface Named {
   readonly paths: readonly string[];
@@ -107,7 +130,13 @@ interface Named {
   readonly fault?: Error;
 }
 
-const nothing: Named = { paths: [], isWhole: true, bytes: 0 };
+/** What an index names besides. */
+interface InIndex extends Named {
+  /** Of the files of which git tells no change, at most `mostLinks`. */
+  readonly hidden: readonly string[];
+}
+
+const nothing: InIndex = { paths: [], isWhole: true, bytes: 0, hidden: [] };
 
 function linkedTrees(common: string): Named {
   const worktrees = posix.join(common, 'worktrees');
@@ -137,28 +166,34 @@ export function gitlinksOf(gitFolder: string): string[] {
 }
 
 /** The same from the next `room` bytes. */
-function linksIn(gitFolder: string, room: number): Named {
+function linksIn(gitFolder: string, room: number): InIndex {
   let bytes = 0;
   try {
     const config = unlessFails(() => readGitFile(posix.join(gitFolder, 'config'), maxConfigBytes));
     const isLong = /objectformat\s*=\s*"?sha256/i.test(config ?? '');
     const sizes = config === undefined ? [20, 32] : [isLong ? 32 : 20];
+    const ofTree = unlessFails(() => readGitFile(posix.join(gitFolder, 'config.worktree'), maxConfigBytes));
+    // What is not checked out has the same bit, and git takes it from files that are there.
+    const isSparse = /^\s*sparsecheckout\s*=\s*true/im.test(`${config}\n${ofTree}`);
     unlessGone(() => fs.accessSync(gitFolder, fs.constants.R_OK | fs.constants.X_OK));
     // A split index has most of its entries in another file.
     const all = namesIn(gitFolder, '');
     const names = all?.filter((name) => /^(?:index|sharedindex\.[0-9a-f]+)$/.test(name)) ?? [];
     bytes = config?.length ?? 0;
     let isWhole = all !== undefined;
-    const links = names.flatMap((name) => {
+    const found = names.flatMap((name) => {
       const start = unlessGone(() => startOf(posix.join(gitFolder, name), Math.max(0, room - bytes)));
       if (start === undefined) return [];
       bytes += start.index.length;
       isWhole &&= start.isWhole;
-      return sizes.flatMap((hashBytes) => linksOf(start.index, hashBytes));
+      return sizes.flatMap((hashBytes) => entriesOf(start.index, hashBytes, isSparse));
     });
-    return { paths: [...new Set(links)].sort(), isWhole, bytes };
+    const [paths, hidden] = (['links', 'hidden'] as const).map((kind) =>
+      [...new Set(found.flatMap((each) => each[kind]))].sort(),
+    );
+    return { paths: paths!, hidden: hidden!, isWhole, bytes };
   } catch (fault) {
-    return { paths: [], isWhole: false, bytes, fault: fault as Error };
+    return { paths: [], hidden: [], isWhole: false, bytes, fault: fault as Error };
   }
 }
 
@@ -174,31 +209,46 @@ function startOf(file: string, maxBytes: number): { readonly index: Buffer; read
 /** The bits of an entry's mode that tell its kind, and their value for a repository. */
 const [kindMask, gitlink] = [0o170000, 0o160000];
 
+/** The bits of the two bytes of flags, and of the two more: assume-unchanged, more flags, skip-worktree. */
+const [unchanged, extended, skipped] = [0x80, 0x40, 0x40];
+
 /**
- * Source: gitformat-index(5), versions 2 to 4. An entry has 40 bytes with the mode at 24, the hash, two bytes of flags
- * of which one bit announces two more, and the path, which version 4 abbreviates by the one before.
+ * Submodules, and files of which git tells no change. Source: gitformat-index(5), versions 2 to 4. An entry has 40 bytes with
+ * the mode at 24, the hash, two bytes of flags of which one bit announces two more, and the path, which version 4 abbreviates
+ * by the one before.
  */
-function linksOf(index: Buffer, hashBytes: number): string[] {
+function entriesOf(
+  index: Buffer,
+  hashBytes: number,
+  isSparse: boolean,
+): { readonly links: string[]; readonly hidden: string[] }[] {
   if (index.length < 12 || index.toString('latin1', 0, 4) !== 'DIRC') return [];
   const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
   if (version < 2 || version > 4) return [];
-  const links: string[] = [];
+  const [links, hidden]: [string[], string[]] = [[], []];
   let before = Buffer.alloc(0);
   let start = 12;
-  for (let i = 0; i < count && links.length < mostLinks; i += 1) {
+  for (let i = 0; i < count; i += 1) {
     const flags = start + 40 + hashBytes;
     if (flags + 2 > index.length) break;
-    let at = flags + ((index[flags]! & 0x40) === 0 ? 2 : 4);
+    const isExtended = (index[flags]! & extended) !== 0;
+    let at = flags + (isExtended ? 4 : 2);
     let kept = 0;
     if (version === 4) [kept, at] = stripped(index, at, before.length);
     const end = index.indexOf(0, at);
     if (end < 0 || kept + end - at > maxPathBytes) break;
     const isLink = (index.readUInt32BE(start + 24) & kindMask) === gitlink;
     if (version === 4) before = Buffer.concat([before.subarray(0, kept), index.subarray(at, end)]);
-    if (isLink) links.push((version === 4 ? before : index.subarray(at, end)).toString());
+    const isHidden =
+      (index[flags]! & unchanged) !== 0 || (isExtended && !isSparse && (index[flags + 2]! & skipped) !== 0);
+    if (isLink || isHidden) {
+      const name = (version === 4 ? before : index.subarray(at, end)).toString();
+      if (isLink && links.length < mostLinks) links.push(name);
+      if (isHidden && hidden.length < mostLinks) hidden.push(name);
+    }
     start = version === 4 ? end + 1 : start + Math.floor((end - start + 8) / 8) * 8;
   }
-  return links.filter(isBelow);
+  return [{ links: links.filter(isBelow), hidden: hidden.filter(isBelow) }];
 }
 
 /** Version 4: how many bytes of the path before are kept, and the offset after the number that says so. */

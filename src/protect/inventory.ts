@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readlinkSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
-import { gitFoldersIn, unreadIndexesIn, workTreesIn } from './git-layout';
+import { gitFoldersIn, hiddenIn, packedReplacesIn, unreadIndexesIn, workTreesIn } from './git-layout';
 import {
   entriesIn,
   inOneLook,
@@ -32,10 +32,11 @@ export interface Place {
   readonly unit: string;
   /**
    * `crowd`: a folder or a pattern with so many files that they were not looked at, or an index that was not read.
-   * `open`: a folder in which other users of the machine can write, with a slash behind its path.
+   * `open`: a folder in which other users of the machine can write, with a slash behind its path. `hidden`: that git tells
+   * no change of a file, with words that say so behind its path.
    */
-  readonly kind: 'file' | 'link' | 'other' | 'crowd' | 'open';
-  /** Undefined for a crowd. */
+  readonly kind: 'file' | 'link' | 'other' | 'crowd' | 'open' | 'hidden';
+  /** Undefined for a crowd, and for what is hidden. */
   readonly stats: Stats | undefined;
 }
 
@@ -49,6 +50,8 @@ export interface Content {
 
 /** State of a crowd. Later changes in it would not be seen, so nobody can accept it. */
 export const crowd = 'crowd';
+/** State of what is hidden. */
+export const hiddenState = 'hidden';
 /** How the state of a folder begins in which others can write; its mode follows. */
 export const openState = 'open folder ';
 /** A folder with more files is a crowd: an agent can make any number, and to look at them takes time. */
@@ -82,13 +85,15 @@ const waiting = [
   'rebase-merge/strategy_opts',
   'sequencer/opts',
 ];
-const isWaiting = /(?:^|\/)(?:rebase-merge|sequencer)\/[^/]+$/;
-const gitNames = [...inGitFolder, ...waiting];
+/** By which git shows one object in the place of another. Source: git-replace(1), gitrepository-layout(5). */
+const replacing = ['refs/replace', 'info/grafts'];
+const isWritable = /(?:^|\/)(?:(?:rebase-merge|sequencer)\/[^/]+|refs\/replace|info\/grafts|packed-refs)$/;
+const gitNames = [...inGitFolder, ...waiting, ...replacing];
 
 /**
  * The paths that are looked at in a folder (real path): the protected ones, and some that cannot be because agents have
- * to write there, such as links in a git folder, through which git on the user's machine reads and writes; and the folders
- * of all these in which others can write.
+ * to write there, such as links in a git folder, through which git on the user's machine reads and writes; the folders of
+ * all these in which others can write; and by what git shows something else than there is.
  */
 export function unitsIn(folder: string, scope: Scope = {}): ProtectedPath[] {
   return inOneLook(() => unitsOf(folder, scope));
@@ -109,6 +114,8 @@ function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }:
     ...units.filter(({ path }) => !crowds.includes(path)),
     ...crowds.map((path): ProtectedPath => ({ path, kind: 'crowd' })),
     ...links,
+    ...packedReplacesIn(folder, gitFolders).map((path): ProtectedPath => ({ path, kind: 'file' })),
+    ...hiddenIn(folder, trees).map((path): ProtectedPath => ({ path, kind: 'hidden' })),
     ...openFolders(folder, gitFolders, units),
   ];
 }
@@ -144,7 +151,7 @@ function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
 
 /** Whether a path that is looked at is read-only in every container where protection is on. */
 export function canBeKept(unit: ProtectedPath): boolean {
-  return isProtectable(unit) && !isWaiting.test(unit.path);
+  return isProtectable(unit) && !isWritable.test(unit.path);
 }
 
 /** All places in a folder (real path), sorted by path. */
@@ -158,6 +165,7 @@ export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
 export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): Place[] {
   if (kind === 'crowd') return [crowdAt(unit)];
   if (kind === 'open') return [{ path: `${unit}/`, unit, kind, stats: lookAt(folder, unit) }];
+  if (kind === 'hidden') return [{ path: `${unit} (changes hidden from git)`, unit, kind, stats: undefined }];
   if (kind !== 'folder') return placeAt(folder, unit, unit);
   const places: Place[] = [];
   const folders = [unit];
@@ -194,7 +202,7 @@ export function contentsOf(folder: string, places: readonly Place[]): Content[] 
 
 /** The present content of a place, of at most `room` bytes. Does not open what is no regular file, and reads nothing outside of the folder. */
 export function contentOf(folder: string, { path, kind, stats }: Place, room = maxBytes): Content {
-  if (kind === 'crowd' || kind === 'other') return { state: kind };
+  if (kind === 'crowd' || kind === 'other' || kind === hiddenState) return { state: kind };
   if (kind === 'open') return { state: `${openState}${((stats?.mode ?? 0) & 0o7777).toString(8)}` };
   const full = posix.join(folder, path);
   if (kind === 'link') return { state: `link ${unlessFails(() => readlinkSync(full)) ?? ''}` };

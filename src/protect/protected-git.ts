@@ -36,7 +36,7 @@ export function inGitFolders(root: string, folder: string, names: readonly strin
 
 /** The path of that name if it is of the kind that git expects: a submodule may have the same name. */
 function ofGit(root: string, folder: string, name: string): ProtectedPath[] {
-  const wanted = name === 'hooks' ? 'folder' : 'file';
+  const wanted = name === 'hooks' || name === 'refs/replace' ? 'folder' : 'file';
   return matches(root, folder, name.split('/')).filter(({ kind }) => kind === wanted || kind === 'link');
 }
 

@@ -1,7 +1,7 @@
 /** A change as text for people: the lines that differ, or what is there instead of a file. */
 import { printable, printableLine } from '../system/quoted';
 import type { Change } from './changes';
-import { crowd, linkIn, openState } from '../protect/inventory';
+import { crowd, hiddenState, linkIn, openState } from '../protect/inventory';
 
 /** More lines of one file are only counted. */
 const maxLines = 400;
@@ -28,6 +28,7 @@ function described(state: string | undefined, bytes: Buffer | undefined): string
   if (state === crowd) return ['(too much to look at, or not readable)'];
   if (state.startsWith(openState))
     return [`(folder, mode ${state.slice(openState.length)}: other users of this machine can write in it)`];
+  if (state === hiddenState) return ['(git status and git diff do not tell of changes of this file)'];
   if (state === 'other') return ['(neither a file nor a folder)'];
   const mode = /^file ([0-7]+)/.exec(state)?.[1] ?? '';
   return [`(file, mode ${mode})`, ...textOf(bytes)];

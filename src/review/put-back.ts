@@ -5,7 +5,7 @@ import { CaiError, messageOf } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
-import { crowd, fileIn, linkIn, openState } from '../protect/inventory';
+import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../system/files/open-file';
 import { quoted } from '../system/quoted';
 import { errorCodeOf } from '../system/real-path';
@@ -36,6 +36,11 @@ export function putBack(
       );
     if (now?.state.startsWith(openState))
       throw new CaiError('OUTSIDE', `others can write in it: run "chmod go-w ${posix.join(folder, path)}"`);
+    if (now?.state === hiddenState)
+      throw new CaiError(
+        'OUTSIDE',
+        'to have git tell of its changes again, run "git update-index --no-assume-unchanged --no-skip-worktree" with its path',
+      );
     const restore = before === undefined ? undefined : restorerOf(state, change);
     const take = (place: string): string | undefined => takeAway(place, posix.join(aside, name));
     const kept = now === undefined ? undefined : inFolderOf(folder, path, take);

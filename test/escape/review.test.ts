@@ -148,6 +148,29 @@ git ls-files -s | grep -q ^160000`,
     },
   );
 
+  attempt('an agent has git show something else than there is, without the user being told', async () => {
+    const there = await Scene.open({ cai, workspace: newRepository(cai, 'shown') });
+    const told = await toldOf(
+      `git config --global user.name a; git config --global user.email a@b
+       for name in one two three; do echo $name > $name; done; git add .; git commit -qm 2
+       git update-index --assume-unchanged one; git update-index --skip-worktree two
+       git replace HEAD HEAD~; echo $(git rev-parse HEAD) > .git/info/grafts`,
+      there,
+    );
+    const { stdout } = await cai.run(['review', '-w', there.workspace]);
+    const packed = await toldOf('git pack-refs --all --prune', there);
+    await there.close();
+    const wanted = ['`one (changes', '`two (changes', '.git/refs/replace/', '.git/info/grafts'];
+    const untold = wanted.filter(
+      (name) => !told.includes(name) || !stdout.toString().includes(name.replace('`', '')),
+    );
+    if (!packed.includes('.git/packed-refs')) untold.push('packed-refs');
+    return reachedIf(
+      untold.length > 0 || told.includes('three'),
+      `not told: ${untold.join(', ')}; only: ${told} ${packed}`,
+    );
+  });
+
   attempt('an agent makes a link in a git folder, through which git writes, untold', async () => {
     const links = ['.git/FETCH_HEAD', '.git/logs/HEAD'];
     const told = await toldOf(

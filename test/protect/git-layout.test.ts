@@ -9,7 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { gitFoldersOf, gitlinksOf, unreadIndexesIn, workTreesIn } from '../../src/protect/git-layout';
+import {
+  gitFoldersOf,
+  gitlinksOf,
+  hiddenIn,
+  packedReplacesIn,
+  unreadIndexesIn,
+  workTreesIn,
+} from '../../src/protect/git-layout';
 import { git } from '../support/git';
 import { newFolder } from '../support/temp-folder';
 
@@ -32,6 +39,35 @@ function fill(...format: string[]): void {
 const all = ['deps/a', 'deps/ab', 'lib', 'z'.repeat(200)];
 
 beforeEach(() => (root = newFolder()));
+
+describe('hiddenIn', () => {
+  test.each([2, 4])('tells the files of which an index of version %d hides changes', (version) => {
+    fill();
+    git(root, 'update-index', '--index-version', String(version));
+    git(root, 'update-index', '--assume-unchanged', 'filex');
+    git(root, 'update-index', '--skip-worktree', 'filexx');
+    expect(hiddenIn(root, workTreesIn(root))).toEqual(['filex', 'filexx']);
+  });
+
+  test('leaves out what is not checked out', () => {
+    fill();
+    git(root, 'sparse-checkout', 'set', '--no-cone', '/filex');
+    git(root, 'update-index', '--assume-unchanged', 'filex');
+    expect(git(root, 'ls-files', '-t')).toContain('S filexx');
+    expect(hiddenIn(root, workTreesIn(root))).toEqual(['filex']);
+  });
+});
+
+test('tells where references are packed that replace objects', () => {
+  git(root, 'init', '-q');
+  git(root, 'commit', '-q', '--allow-empty', '-m', '1');
+  git(root, 'commit', '-q', '--allow-empty', '-m', '2');
+  git(root, 'pack-refs', '--all');
+  expect(packedReplacesIn(root, ['.git'])).toEqual([]);
+  git(root, 'replace', 'HEAD', 'HEAD~');
+  git(root, 'pack-refs', '--all');
+  expect(packedReplacesIn(root, ['.git'])).toEqual(['.git/packed-refs']);
+});
 
 describe('gitlinksIn', () => {
   test.each([2, 4])('tells the repositories inside that an index of version %d names', (version) => {
