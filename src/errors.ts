@@ -82,3 +82,8 @@ export function messageOf(reason: unknown): string {
   const text = reason instanceof Error ? reason.message : String(reason);
   return /^(?:Error: )?E[A-Z0-9]+: (.+?), [a-z]+(?: '.*')?$/s.exec(text)?.[1] ?? text;
 }
+
+/** The code of a system error, such as `ENOENT`. */
+export function errorCodeOf(reason: unknown): unknown {
+  return typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined;
+}

@@ -1,4 +1,4 @@
-import { CaiError, messageOf, type FailureCode } from '../src/errors';
+import { CaiError, errorCodeOf, messageOf, type FailureCode } from '../src/errors';
 
 describe('CaiError', () => {
   // Source of the codes: JSON-RPC 2.0 and ACP v1, `ErrorCode`.
@@ -47,4 +47,16 @@ describe('messageOf', () => {
     [undefined, 'undefined'],
     [{ message: 'no error' }, '[object Object]'],
   ])('of %p is its text', (reason, text) => expect(messageOf(reason)).toBe(text));
+});
+
+describe('errorCodeOf', () => {
+  test('finds the code of a system error and nothing in anything else', () => {
+    expect(errorCodeOf(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe('ENOENT');
+    expect([new Error('x'), null, undefined, 'ENOENT'].map(errorCodeOf)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
 });

@@ -3,10 +3,9 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../system/host';
 import { builtin } from '../system/builtin';
-import { CaiError, messageOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
-import { errorCodeOf } from '../system/real-path';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {

@@ -1,7 +1,7 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
-import { objectIn } from '../system/state-folder';
 import { LineSplitter } from '../system/streams/line-splitter';
+import { objectIn } from '../system/unless';
 
 /** What the command tells unasked. */
 export type AgentStatus =

@@ -11,7 +11,7 @@ import { fieldOf, jsonOf, textOf, type Message } from '../rpc/message';
 import { editedText, replacing, type Edit } from '../rpc/splice';
 import type { JsonObject } from '../child/child-data';
 import type { WorkspaceChild } from '../child/workspace-child';
-import { isInside, type PathMap } from '../paths/path-map';
+import { type PathMap } from '../paths/path-map';
 import { findWorkspace, type Workspace } from '../workspace/root';
 import { findCheckedWorkspace } from '../workspace/trust';
 import type { Children } from '../relay/children';
@@ -22,6 +22,7 @@ import { isAgentError, notOffered, offers } from '../protocol/refusals';
 import { pageParams, pageText } from './list-page';
 import { rememberRow, rememberedSessions } from './remembered-sessions';
 import { within } from '../system/time-limit';
+import { isInside } from '../paths/is-inside';
 
 /** How long a child may take for a page where others have sessions too, or memory has its own; in milliseconds. */
 const pageMs = 5_000;

@@ -5,7 +5,6 @@ import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import { bodyTextOf, stringOf, textOf, type Message } from '../rpc/message';
 import { kernelPlaceOn } from '../paths/kernel-place';
-import { isInside } from '../paths/path-map';
 import { checkSamePins, pinFolder, type PinnedFolder } from '../paths/pinned-folder';
 import { quoted } from '../system/quoted';
 import { isFilePath, resolvePath } from '../system/real-path';
@@ -17,6 +16,7 @@ import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
 import type { CallBudget } from '../sessions/call-budget';
 import type { AgentSession, Place } from '../sessions/session';
+import { isInside } from '../paths/is-inside';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
 interface Found {

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import type { Devcontainer } from '../devcontainer/devcontainer';
-import { CaiError, messageOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
 import { debianPackages, extraHosts, folderName, headerName, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, settingNames, sshHosts, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
 import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
-import { errorCodeOf } from '../system/real-path';
 import * as rules from './repository-rules';
 import { allOr, agentNames, folders, listenPlaces, personName, servedHosts, webOrigins } from './serve-words'; // prettier-ignore
 

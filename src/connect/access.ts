@@ -1,8 +1,7 @@
 /** What a client shows to a server and wants to see of it: a token, certificates. Nothing of it is ever logged. */
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { CaiError, messageOf } from '../errors';
-import { errorCodeOf } from '../system/real-path';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import type { Address } from './address';
 
 /** Where these things are. */

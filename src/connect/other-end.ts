@@ -2,8 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { connect, isIPv4, type Socket } from 'node:net';
 import { endianness, platform } from 'node:os';
-import { messageOf } from '../errors';
-import { errorCodeOf } from '../system/real-path';
+import { messageOf, errorCodeOf } from '../errors';
 
 /** An address with a port. */
 export interface End {

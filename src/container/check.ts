@@ -2,7 +2,7 @@
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
 import { label, mountText, type Recorded, type Settings } from './spec/spec';
-import { objectIn } from '../system/state-folder';
+import { objectIn } from '../system/unless';
 
 /**
  * The error `FOREIGN_CONTAINER`, unless the container is ours, for this workspace and agent, and its real mounts, user

@@ -1,7 +1,7 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
 import { dataFolder, isCopyVolume, label, type Recorded } from './spec/spec';
-import { objectIn } from '../system/state-folder';
+import { objectIn } from '../system/unless';
 
 /** A container of ours. */
 export interface OwnContainer {

@@ -4,7 +4,7 @@ import { names, parseRule, type Place } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
 import { placeholderOf, type SignIn } from './kept-sign-in';
 import { geminiVariable, type TokenName } from './token-placeholder';
-import { objectIn } from '../system/state-folder';
+import { objectIn } from '../system/unless';
 
 /** Where an agent asks for tokens, by HTTPS. */
 export interface TokenEndpoint {

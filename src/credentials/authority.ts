@@ -9,7 +9,8 @@ import type { pki } from 'node-forge';
 import { CaiError, messageOf } from '../errors';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/files/replace-file';
-import { stateRemedy, unlessGone } from '../system/state-folder';
+import { stateRemedy } from '../system/state-folder';
+import { unlessGone } from '../system/unless';
 
 /** A certificate and its key, as PEM. */
 export interface Identity {

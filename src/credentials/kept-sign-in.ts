@@ -11,14 +11,7 @@ import type { Host } from '../system/host';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/files/replace-file';
 import { within } from '../system/time-limit';
-import {
-  readState,
-  recordName,
-  stateRemedy,
-  unlessFails,
-  unlessGone,
-  objectIn,
-} from '../system/state-folder';
+import { readState, recordName, stateRemedy } from '../system/state-folder';
 import { Keyring } from './keyring';
 import {
   keptOf,
@@ -27,6 +20,7 @@ import {
   type TokenName,
   type TokenPlaceholder,
 } from './token-placeholder';
+import { unlessFails, unlessGone, objectIn } from '../system/unless';
 
 /** How long another process may take to renew a sign-in, in milliseconds. */
 const lockMs = 60_000;

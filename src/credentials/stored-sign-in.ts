@@ -1,8 +1,8 @@
 /** Sign-ins in the files of agents: the tokens that such a file holds, and the file without them. */
-import { unlessFails } from '../system/state-folder';
 import type { AgentSignIn, Tree } from './agent-sign-ins';
 import { placeholderOf, type SignIn } from './kept-sign-in';
 import { readPlaceholder, type TokenName } from './token-placeholder';
+import { unlessFails } from '../system/unless';
 
 /** What such a file gives to a `SignIn`. */
 type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;

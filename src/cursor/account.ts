@@ -1,8 +1,8 @@
 /** What `cursor-agent` says about itself and its user. */
-import { objectIn } from '../system/state-folder';
 import { wantsSignIn } from './failures';
 import type { Program, Said } from './program';
 import { firstText, shapeOf, type Shape } from './shapes';
+import { objectIn } from '../system/unless';
 
 /** A model of the account. */
 export interface Model {

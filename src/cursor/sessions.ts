@@ -9,9 +9,9 @@ import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { appendLines, readLines } from '../system/files/json-lines';
 import { withFile } from '../system/files/open-file';
 import { replaceFile } from '../system/files/replace-file';
-import { objectIn, unlessFails, unlessGone } from '../system/state-folder';
 import { firstText, shapeOf } from './shapes';
 import type { Tokens } from './stream';
+import { objectIn, unlessFails, unlessGone } from '../system/unless';
 
 /** What the turns of a session have cost so far. */
 export interface Spent extends Tokens {

@@ -3,13 +3,13 @@ import type dockerignore from '@balena/dockerignore';
 import { readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { isInside } from '../paths/path-map';
-import { unlessFails } from '../system/state-folder';
 import { sourcesIn, type Sources } from './dockerfile-sources';
 import { imageSourceOf, type ImageSource } from './image-source';
 import { isObject, parseJson, type JsonObject } from './json';
 import { Snapshot } from './snapshot';
 import { substitute, type VariableValues } from './substitute';
+import { unlessFails } from '../system/unless';
+import { isInside } from '../paths/is-inside';
 
 /** What it is made from, read once. */
 export interface Devcontainer {

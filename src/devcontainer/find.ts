@@ -1,7 +1,7 @@
 /** Where the devcontainer.json of a workspace is. Source: Development Containers, "devcontainer.json". */
 import { lstatSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 const folder = '.devcontainer';
 const fileName = 'devcontainer.json';

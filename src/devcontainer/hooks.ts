@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ProcessLocks } from '../system/process-lock';
 import { replaceFile } from '../system/files/replace-file';
-import { objectIn, unlessFails } from '../system/state-folder';
 import type { Hook } from './metadata';
+import { objectIn, unlessFails } from '../system/unless';
 
 /** The container in which they run. */
 export interface HookPlace {

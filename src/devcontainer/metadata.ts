@@ -4,7 +4,7 @@
  */
 import { isObject, textOf, wordOf, type Json, type JsonObject } from './json';
 import { substitute, type VariableValues } from './substitute';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** The label of an image. */
 export const metadataLabel = 'devcontainer.metadata';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { isInside } from '../paths/path-map';
 import { readRegularFile } from '../paths/read-regular-file';
 import { quoted } from '../system/quoted';
+import { isInside } from '../paths/is-inside';
 
 /** A file as it was read. */
 export interface SnapshotFile {

@@ -4,10 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { ProcessLocks, type Lock } from '../system/process-lock';
 import { quoted } from '../system/quoted';
-import { errorCodeOf } from '../system/real-path';
 import { replaceFile } from '../system/files/replace-file';
 import { recordName, stateRemedy } from '../system/state-folder';
 

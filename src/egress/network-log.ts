@@ -7,8 +7,9 @@ import { posix } from 'node:path';
 import { appendLines, readLines } from '../system/files/json-lines';
 import { withFile } from '../system/files/open-file';
 import { ProcessLocks } from '../system/process-lock';
-import { recordName, unlessFails, unlessGone } from '../system/state-folder';
+import { recordName } from '../system/state-folder';
 import { networkFolder } from './decisions';
+import { unlessFails, unlessGone } from '../system/unless';
 
 /** What became of a connection; `ended`: it was open, and then no longer allowed. */
 export type Outcome = (typeof outcomes)[number];

@@ -9,9 +9,9 @@ import { cancelLine, notificationLine, requestLine } from '../rpc/answer';
 import { bodyOf, type Message } from '../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
-import { unlessFails } from '../system/state-folder';
 import { within } from '../system/time-limit';
 import { askMs, shownPlace } from './ask';
+import { unlessFails } from '../system/unless';
 
 /** How many cards may be open in one turn. */
 const maxCards = 8;

@@ -7,7 +7,7 @@ import { newSignInId, placeholderOf, tokenFor, type SignIn, type SignIns } from 
 import { readPlaceholder, type TokenName, type TokenPlaceholder } from '../credentials/token-placeholder';
 import { messageOf } from '../errors';
 import { Refusal } from './policy';
-import { objectIn } from '../system/state-folder';
+import { objectIn } from '../system/unless';
 
 /** What is sent, or answered. */
 export interface TokenMessage {

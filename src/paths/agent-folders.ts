@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { identityNow } from './pinned-folder';
 import { PathResolver } from '../system/real-path';
-import { stateRemedy, unlessFails } from '../system/state-folder';
+import { stateRemedy } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** Tells of paths whether agents decide what they lead to. */
 export class AgentFolders {

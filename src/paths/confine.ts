@@ -2,11 +2,11 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { CaiError } from '../errors';
-import { isInside } from './path-map';
+import { CaiError, errorCodeOf } from '../errors';
 import { checkPinned, type PinnedFolder } from './pinned-folder';
 import { quoted } from '../system/quoted';
-import { errorCodeOf, isFilePath } from '../system/real-path';
+import { isFilePath } from '../system/real-path';
+import { isInside } from './is-inside';
 
 /**
  * `path`, lexically normalised, if the editor may read or write a file there: it lies in one of `pins`, in either

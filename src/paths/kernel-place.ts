@@ -1,7 +1,7 @@
 /** What the kernel shows as files and folders: processes, devices and settings. Nobody's project lies there. */
 import { statfs } from 'node:fs/promises';
-import { isInside } from './path-map';
 import { resolvePath } from '../system/real-path';
+import { isInside } from './is-inside';
 
 /** Where Linux has them. */
 const kernelFolders = ['/proc', '/sys', '/dev'];

@@ -1,7 +1,7 @@
 /** Looks into folders that agents can write: only at names, without following links, and only so far. */
 import { lstatSync, opendirSync, type Dirent, type Stats } from 'node:fs';
 import { posix } from 'node:path';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** Something in a workspace that is protected, or would have to be. */
 export interface ProtectedPath {

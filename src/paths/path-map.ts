@@ -44,11 +44,6 @@ export function createPathMap({
   };
 }
 
-/** Whether `path` is `folder` or lies below it, by whole segments. Both absolute and normalised. */
-export function isInside(path: string, folder: string): boolean {
-  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
-}
-
 /** Empty, `.` or `..` segments, or a name that begins with a dot: normalising is only worth it then. */
 const irregular = /\/[/.]/;
 /** Scheme with authority, path, query with fragment. */

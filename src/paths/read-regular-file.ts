@@ -1,8 +1,7 @@
 /** Reads files that a stranger may have prepared. */
 import * as fs from 'node:fs';
-import { CaiError, messageOf } from '../errors';
-import { isInside } from './path-map';
-import { errorCodeOf } from '../system/real-path';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
+import { isInside } from './is-inside';
 
 /**
  * The bytes of a regular file, `undefined` if there is none. Never waits, and follows no link in its place. With `root`

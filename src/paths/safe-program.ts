@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Host } from '../system/host';
 import { AgentFolders } from './agent-folders';
 import { searchFolders } from './search-path';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** The file that PATH means by `name`, as if none were there that an agent could put there or change. */
 export function safeProgram(name: string, host: Host): string | undefined {

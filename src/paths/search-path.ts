@@ -1,9 +1,9 @@
 /** Where programs of this machine are looked for. */
 import { existsSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { isInside } from './path-map';
 import { Host } from '../system/host';
 import { ancestry, realOrSame } from '../system/real-path';
+import { isInside } from './is-inside';
 
 /** Of a system whose PATH names nothing. An empty PATH would mean the current folder. */
 const systemFolders = ['/usr/bin', '/bin'];

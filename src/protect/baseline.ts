@@ -5,11 +5,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { isInside } from '../paths/path-map';
 import { identityNow } from '../paths/pinned-folder';
 import { ancestry } from '../system/real-path';
 import { replaceFile } from '../system/files/replace-file';
-import { unlessFails } from '../system/state-folder';
 import {
   contentsOf,
   digestOf,
@@ -21,6 +19,8 @@ import {
   type Content,
   type Scope,
 } from './inventory';
+import { unlessFails } from '../system/unless';
+import { isInside } from '../paths/is-inside';
 
 /** What `cai review` compares a folder with. */
 export interface Baseline extends Scope {

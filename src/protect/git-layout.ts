@@ -3,9 +3,9 @@ import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { gitFolderIn, readGitFile } from '../workspace/git';
 import { lookAt, namesIn } from '../paths/look-inside';
-import { isInside } from '../paths/path-map';
 import { bytesAt, withFile } from '../system/files/open-file';
-import { unlessFails, unlessGone } from '../system/state-folder';
+import { unlessFails, unlessGone } from '../system/unless';
+import { isInside } from '../paths/is-inside';
 
 /** Of one workspace only so many work trees are looked at. */
 const mostTrees = 256;

@@ -4,9 +4,9 @@ import type { Host } from '../system/host';
 import { readBaseline } from './baseline';
 import { askGit, readGitFile } from '../workspace/git';
 import { maxConfigBytes, workTreesIn } from './git-layout';
-import { isInside } from '../paths/path-map';
 import { realOrSame } from '../system/real-path';
 import { safeProgram } from '../paths/safe-program';
+import { isInside } from '../paths/is-inside';
 
 /** Which repository's configuration is read, and which of the paths in it count. */
 interface NamedByGit {

@@ -22,7 +22,7 @@ import {
   toldPatterns,
 } from './protected-paths';
 import { readRegularFile } from '../paths/read-regular-file';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** A file that is looked at, or what is in its place. */
 export interface Place {

@@ -14,9 +14,9 @@ import {
   namesIn,
   type ProtectedPath,
 } from '../paths/look-inside';
-import { isInside } from '../paths/path-map';
 import { inGitFolder, inGitFolders, itself } from './protected-git';
 import { quoted } from '../system/quoted';
+import { isInside } from '../paths/is-inside';
 
 /**
  * The list, relative to the root of a workspace: what editors, shells, agents on the host and their tools run or take

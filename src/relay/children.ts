@@ -16,13 +16,14 @@ import { Attempts } from '../child/retry';
 import { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../config/config';
 import { emptyFolder } from '../workspace/empty-folder';
-import { createPathMap, isInside, type PathMap } from '../paths/path-map';
+import { createPathMap, type PathMap } from '../paths/path-map';
 import type { Workspace } from '../workspace/root';
 import { ChildStart } from './child-start';
 import type { Core } from './core';
 import type { ChildRecorder, Recorder } from '../recording/recorder';
 import { Repeats } from './repeated-requests';
 import { Vitals } from './child-health';
+import { isInside } from '../paths/is-inside';
 
 /** What children are made from. */
 export interface ChildrenOptions {

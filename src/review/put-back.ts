@@ -1,14 +1,13 @@
 /** Takes changes back while an agent may be at work: follows no link, runs nothing, copies before it removes. */
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { readRegularFile } from '../paths/read-regular-file';
 import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../system/files/open-file';
 import { quoted } from '../system/quoted';
-import { errorCodeOf } from '../system/real-path';
 
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;

@@ -4,11 +4,11 @@ import { messageOf } from '../errors';
 import type { Message } from '../rpc/message';
 import { Watch, type News } from './watch';
 import type { AgentSession } from '../sessions/session';
-import { isInside } from '../paths/path-map';
 import { printableLine } from '../system/quoted';
 import type { Core } from '../relay/core';
 import type { SessionObserver } from '../sessions/observer';
 import { tellInThread } from '../relay/thread';
+import { isInside } from '../paths/is-inside';
 
 /** Of more files only the number is told; `cai review` lists all. */
 const maxNamed = 10;

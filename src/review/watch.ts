@@ -3,9 +3,9 @@
  * that no agent can have written are not told: they are the user's own changes.
  */
 import { stat, statfs } from 'node:fs/promises';
-import { isInside } from '../paths/path-map';
 import * as baselines from '../protect/baseline';
 import { contentOf, costOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
+import { isInside } from '../paths/is-inside';
 
 /** Local file systems (statfs(2)): ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. */
 const localTypes = new Set([

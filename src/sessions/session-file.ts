@@ -9,9 +9,10 @@ import { messageOf } from '../errors';
 import type { Log } from '../system/log';
 import { ProcessLocks, type Lock } from '../system/process-lock';
 import { replaceFile } from '../system/files/replace-file';
-import { objectIn, stateRemedy } from '../system/state-folder';
+import { stateRemedy } from '../system/state-folder';
 import { appendLines } from '../system/files/json-lines';
 import { withFile } from '../system/files/open-file';
+import { objectIn } from '../system/unless';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;

@@ -7,7 +7,8 @@ import { stringOf, type Message } from '../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession, Place } from './session';
 import type { SessionTable } from './session-table';
-import { isInside, type PathMap } from '../paths/path-map';
+import { type PathMap } from '../paths/path-map';
+import { isInside } from '../paths/is-inside';
 
 /** How many sessions one agent may open by merely naming them. */
 const maxSessions = 1_000;

@@ -4,8 +4,8 @@
  */
 import { v4, v5 } from 'uuid';
 import type { SessionFile, SessionRecord } from './session-file';
-import { isInside } from '../paths/path-map';
 import { maxPathLength } from '../system/real-path';
+import { isInside } from '../paths/is-inside';
 
 /** How many sessions of one agent are remembered; beyond that, those that were used longest ago are not any more. */
 const maxRecords = 50_000;

@@ -5,7 +5,7 @@ import type { AgentFolders } from '../paths/agent-folders';
 import { readRegularFile } from '../paths/read-regular-file';
 import type { Host } from '../system/host';
 import { realOrSame } from '../system/real-path';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /** Of any of the files, in bytes. */
 const maxFileBytes = 8 * 2 ** 20;

@@ -3,7 +3,7 @@ import { fstatSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { posix } from 'node:path';
 import { CaiError } from '../errors';
-import { unlessFails } from './state-folder';
+import { unlessFails } from './unless';
 
 /** Absolute paths of our own folders, which need not exist. Source: XDG Base Directory Specification. */
 interface OwnFolders {

@@ -2,6 +2,7 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { access, readlink } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { errorCodeOf } from '../errors';
 
 /** What a path stands for. */
 export interface ResolvedPath {
@@ -112,11 +113,6 @@ export function isThere(path: string): Promise<boolean> {
 export function ancestry(path: string): string[] {
   const parent = posix.dirname(path);
   return parent === path ? [path] : [path, ...ancestry(parent)];
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function errorCodeOf(reason: unknown): unknown {
-  return typeof reason === 'object' && reason !== null && 'code' in reason ? reason.code : undefined;
 }
 
 function segmentsOf(path: string): string[] {

@@ -1,9 +1,9 @@
 /** Our state folder where it cannot be used: how that is told from one that is not there, and what to do. */
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaiError, messageOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { builtin } from './builtin';
-import { ancestry, errorCodeOf } from './real-path';
+import { ancestry } from './real-path';
 
 /** What to do where `state` cannot be used. */
 export function stateRemedy(state: string): string {
@@ -46,30 +46,4 @@ export function recordName(root: string | undefined): string {
   return root === undefined
     ? 'no-workspace'
     : builtin('node:crypto').createHash('sha256').update(root).digest('hex');
-}
-
-/** The object that a text holds as JSON; `undefined` if it holds none, also for a list. */
-export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
-  const value = unlessFails<unknown>(() => JSON.parse(text ?? ''));
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : undefined;
-}
-
-/** What `look` finds; `undefined` if it fails, for whatever reason. */
-export function unlessFails<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch {
-    return undefined;
-  }
-}
-
-/** What `look` finds; `undefined` if it fails because nothing is there. */
-export function unlessGone<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return undefined;
-    throw reason;
-  }
 }

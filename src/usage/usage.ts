@@ -4,9 +4,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../errors';
 import type { Log } from '../system/log';
-import { stateRemedy, unlessGone } from '../system/state-folder';
+import { stateRemedy } from '../system/state-folder';
 import { appendLines, readLines } from '../system/files/json-lines';
 import { withFile } from '../system/files/open-file';
+import { unlessGone } from '../system/unless';
 
 /** What tokens are spent on; `total` is the agent's own sum. */
 export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thought', 'total'] as const;

@@ -1,8 +1,8 @@
 /** The folders in which somebody who came in by `cai serve` may work. */
 import { posix } from 'node:path';
-import { isInside } from '../paths/path-map';
 import type { Host } from '../system/host';
 import { realOrSame } from '../system/real-path';
+import { isInside } from '../paths/is-inside';
 
 /** Whether a folder lies in one of them, wherever links lead; always, where nothing is limited. */
 export function isAllowed({ workspaces }: Host, path: string): boolean {

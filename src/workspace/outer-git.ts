@@ -3,8 +3,8 @@ import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { askGit, gitFolderIn, readGitFile } from './git';
-import { isInside } from '../paths/path-map';
 import { rootRules } from './refused-root';
+import { isInside } from '../paths/is-inside';
 
 /** A git folder outside of the workspace that uses it. */
 export interface OuterGitFolder {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
 import { replaceFile } from '../system/files/replace-file';
-import { unlessFails } from '../system/state-folder';
+import { unlessFails } from '../system/unless';
 
 /**
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it names. `roots`: the

@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { passwdUser, type Host } from '../system/host';
-import { isInside } from '../paths/path-map';
 import { PathResolver, realOrSame, type ResolvedPath } from '../system/real-path';
+import { isInside } from '../paths/is-inside';
 
 const unixFolders =
   'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var var/tmp';

@@ -1,17 +1,17 @@
 /** Which folder is the workspace of a session. */
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { CaiError } from '../errors';
+import { CaiError, errorCodeOf } from '../errors';
 import { askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
 import { kernelPlaceOn } from '../paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../paths/pinned-folder';
 import { quoted } from '../system/quoted';
-import { isInside } from '../paths/path-map';
-import { ancestry, errorCodeOf, isFilePath, isThere } from '../system/real-path';
+import { ancestry, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
 import { outerGitFolder } from './outer-git';
 import { rootRules } from './refused-root';
+import { isInside } from '../paths/is-inside';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
 export interface Workspace {

@@ -1,11 +1,11 @@
 /** How wide the workspace of a folder is: no wider than when it was first opened, unless the user has agreed. */
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
-import { isInside } from '../paths/path-map';
 import { quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
 import { recorded, recordedRoots, recordFirst } from './records';
 import { findWorkspace, type Workspace } from './root';
+import { isInside } from '../paths/is-inside';
 
 /** The root that was recorded for a working directory, if `root`, which it has now, is neither that nor below it. */
 export function outgrownRoot(state: string, cwd: string, root: string): string | undefined {

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { Server as SshServer, type ServerChannel } from 'ssh2';
 import { newHostKey } from '../../src/container/ssh/keys';
 import { authorityOf, identityFor } from '../../src/credentials/authority';
-import { unlessGone } from '../../src/system/state-folder';
 import { newFolder } from '../support/temp-folder';
+import { unlessGone } from '../../src/system/unless';
 
 /** Name of their host. */
 export const host = 'allowed.example';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Place } from '../engine/place';
 import { newWorkspace, ownFile, user } from '../engine/support';
-import { unlessFails } from '../../src/system/state-folder';
 import { attempt, reachedIf } from './attempt';
 import { sceneFor } from './hostile-agent';
+import { unlessFails } from '../../src/system/unless';
 
 const scene = sceneFor({ clientCapabilities: {} });
 

@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ancestry, errorCodeOf, PathResolver, resolvePath } from '../../src/system/real-path';
+import { ancestry, PathResolver, resolvePath } from '../../src/system/real-path';
 import { newFolder } from '../support/temp-folder';
+import { errorCodeOf } from '../../src/errors';
 
 describe('resolvePath', () => {
   test('follows links as the system does', async () => {
@@ -135,18 +136,6 @@ describe('ancestry', () => {
   test('ends with the root of the file system', () => {
     expect(ancestry('/a/b')).toEqual(['/a/b', '/a', '/']);
     expect(ancestry('/')).toEqual(['/']);
-  });
-});
-
-describe('errorCodeOf', () => {
-  test('finds the code of a system error and nothing in anything else', () => {
-    expect(errorCodeOf(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe('ENOENT');
-    expect([new Error('x'), null, undefined, 'ENOENT'].map(errorCodeOf)).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
   });
 });
 

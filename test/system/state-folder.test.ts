@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { readState, tryState, unlessGone, objectIn } from '../../src/system/state-folder';
+import { readState, tryState } from '../../src/system/state-folder';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
+import { unlessGone } from '../../src/system/unless';
 
 /** Something that no user, root included, can take for a folder. */
 function fileInPlace(): string {
@@ -74,13 +75,5 @@ describe('tryState', () => {
     symlinkSync('/gone', join(state, 'sessions.ndjson'));
 
     expect(() => tryState(state)).toThrow('sessions.ndjson');
-  });
-});
-
-describe('objectIn', () => {
-  test('finds an object', () => expect(objectIn('{"a":[1]}')).toEqual({ a: [1] }));
-
-  test.each([undefined, '', '{', '[{}]', 'null', '"{}"', '5'])('finds none in %s', (text) => {
-    expect(objectIn(text)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 /** The ACP registry as one JSON document: what `cai agents update` fetches, and what this package brings along. */
 import { messageOf } from '../../errors';
-import { objectIn } from '../../system/state-folder';
 import { readEntry, type RegistryEntry } from './entry';
+import { objectIn } from '../../system/unless';
 
 /** What a document says. */
 export interface RegistryDocument {

@@ -6,9 +6,10 @@ import { readRegularFile } from '../../paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { packageFile } from '../../system/files/package-file';
 import { replaceFile } from '../../system/files/replace-file';
-import { objectIn, stateRemedy } from '../../system/state-folder';
+import { stateRemedy } from '../../system/state-folder';
 import { readDocument, type RegistryDocument } from './document';
 import type { RegistryEntry } from './entry';
+import { objectIn } from '../../system/unless';
 
 /** A longer document is not read, in bytes; that of 40 agents has 60 KiB. */
 export const maxDocumentBytes = 4 * 2 ** 20;

@@ -8,10 +8,11 @@ import { CaiError } from '../../errors';
 import { isLog, stemOf } from '../../system/log-file';
 import { bytesAt, withFile } from '../../system/files/open-file';
 import { printableLine, quoted } from '../../system/quoted';
-import { readState, unlessFails, unlessGone } from '../../system/state-folder';
+import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { tell } from '../support/terminal';
+import { unlessFails, unlessGone } from '../../system/unless';
 
 interface Options {
   readonly follow?: true;

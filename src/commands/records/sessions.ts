@@ -7,10 +7,11 @@ import { openLog } from '../../system/log';
 import { lastUseOf, SessionFile, type SessionRecord } from '../../sessions/session-file';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
-import { readState, unlessGone } from '../../system/state-folder';
+import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { ageOf, shortened, table, tell } from '../support/terminal';
+import { unlessGone } from '../../system/unless';
 
 interface Options {
   readonly agent?: string;

@@ -14,7 +14,6 @@ import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../agent/status';
 import type { Settings } from '../../container/spec/spec';
 import type { Workspace } from '../../workspace/root';
-import { isInside } from '../../paths/path-map';
 import { changesEnded } from '../../credentials/kept-sign-in';
 import { safeProgram } from '../../paths/safe-program';
 import { quoted } from '../../system/quoted';
@@ -25,6 +24,7 @@ import { openSshAgent } from './agent-socket';
 import { setUpContainer } from './set-up';
 import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
+import { isInside } from '../../paths/is-inside';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {

@@ -6,7 +6,7 @@ import { orForget } from '../../config/chosen-path';
 import { isOfNoAgent, isProgram } from '../../paths/safe-program';
 import { searchFolders } from '../../paths/search-path';
 import { bytesAt, withFile } from '../../system/files/open-file';
-import { unlessFails } from '../../system/state-folder';
+import { unlessFails } from '../../system/unless';
 
 /** As much of a script's first line as Linux reads. Source: linux/binfmts.h, `BINPRM_BUF_SIZE`. */
 const maxFirstLine = 256;

@@ -2,10 +2,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { serveSocket } from '../../config/serve-places';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { Tokens } from '../../serve/door/tokens';
 import type { Host } from '../../system/host';
-import { errorCodeOf } from '../../system/real-path';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { codeFor, qrCode } from './qr-code';

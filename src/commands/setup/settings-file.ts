@@ -12,8 +12,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { applyEdits, modify, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
-import { CaiError, messageOf } from '../../errors';
-import { errorCodeOf } from '../../system/real-path';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at

@@ -6,11 +6,11 @@ import { ownValue } from '../../config/own-property';
 import { readAddress } from '../../connect/address';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { unlessFails } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { editorCommand } from '../support/editor-command';
 import { editors, neovimLines } from './editors';
 import { setInFile } from './settings-file';
+import { unlessFails } from '../../system/unless';
 
 interface Options {
   readonly agent?: string;

@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { printableLine, quoted } from '../../system/quoted';
-import { objectIn } from '../../system/state-folder';
 import type { Progress } from '../image/progress';
 import { limitedText } from '../ssh/inside';
 import type { RemoteProcess } from '../ssh/remote-process';
@@ -17,6 +16,7 @@ import { takeBundle, type Brought } from './bundle';
 import { stateOf, type State } from './difference';
 import { recordsOf } from './records';
 import { Repository } from './repository';
+import { objectIn } from '../../system/unless';
 
 export type { Brought } from './bundle';
 

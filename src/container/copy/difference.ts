@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { gitFoldersOf, gitlinksOf } from '../../protect/git-layout';
 import { quoted } from '../../system/quoted';
-import { errorCodeOf } from '../../system/real-path';
 import type { Repository } from './repository';
 
 /** A file that differs from the commit. Names have a character for each byte. */

@@ -11,8 +11,9 @@ import { CaiError, messageOf } from '../../errors';
 import { Requests } from '../../network/requests';
 import { readRegularFile } from '../../paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
-import { objectIn, readState, stateRemedy } from '../../system/state-folder';
+import { readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';
+import { objectIn } from '../../system/unless';
 
 /** Files of a build context by path: texts, and files of this machine. */
 export interface RegistryAgentFiles {

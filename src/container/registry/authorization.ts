@@ -1,7 +1,7 @@
 /** How a registry is shown who asks. Source: RFC 9110, 11; Docker, "Token Authentication Specification". */
-import { unlessFails } from '../../system/state-folder';
 import type { Login } from './docker-login';
 import type { Answer, Request } from '../../network/requests';
+import { unlessFails } from '../../system/unless';
 
 /** Asks for something. */
 type Ask = (url: URL, request: Request) => Promise<Answer>;

@@ -1,12 +1,11 @@
 /** What `docker login` has kept. Source: docker/cli, "Credential stores"; docker/docker-credential-helpers. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { Host } from '../../system/host';
-import { errorCodeOf } from '../../system/real-path';
-import { unlessFails } from '../../system/state-folder';
 import { loginKey } from './reference';
 import { outputOf, type OutputFailure } from '../../system/program-output';
+import { unlessFails } from '../../system/unless';
 
 /** Who a registry knows the user as. */
 export type Login =

@@ -9,12 +9,12 @@ import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { isLoopback } from '../../config/serve-places';
 import { printableLine } from '../../system/quoted';
-import { unlessFails } from '../../system/state-folder';
 import { authorizationFor } from './authorization';
 import { dockerLogin, type Login } from './docker-login';
 import { apiHost, digestForm, parseReference, type Reference } from './reference';
 import { Requests, type Answer } from '../../network/requests';
 import { isTlsError } from '../../system/tls-errors';
+import { unlessFails } from '../../system/unless';
 
 export type { Login } from './docker-login';
 

@@ -5,7 +5,7 @@
  */
 import { quoted } from '../../system/quoted';
 import { configHash, label, type Bind, type Settings } from './spec';
-import { objectIn } from '../../system/state-folder';
+import { objectIn } from '../../system/unless';
 
 /**
  * `folder`: another folder than the one that is mounted has its name now; `settings`: the configuration or the image is

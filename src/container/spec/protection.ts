@@ -1,18 +1,17 @@
 /** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
 import { chownSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/outer-git';
-import { isInside } from '../../paths/path-map';
 import { identityIn } from '../../paths/pinned-folder';
 import type { Patterns } from '../../protect/git-named-paths';
 import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
 import { isProtectable, type ProtectedPath } from '../../paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { withFile } from '../../system/files/open-file';
-import { errorCodeOf } from '../../system/real-path';
-import { unlessFails } from '../../system/state-folder';
 import type { Bind } from './spec';
+import { unlessFails } from '../../system/unless';
+import { isInside } from '../../paths/is-inside';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
 type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;

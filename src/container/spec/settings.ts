@@ -16,7 +16,6 @@ import { findOuterGit, recordOuterGit } from '../../workspace/git-folder';
 import type { OuterGitFolder } from '../../workspace/outer-git';
 import { ownValue } from '../../config/own-property';
 import { patternsFor, type Patterns } from '../../protect/git-named-paths';
-import { isInside } from '../../paths/path-map';
 import { identify, replaced } from '../../paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
@@ -24,6 +23,7 @@ import { packagedFilesHash } from './files';
 import { ownSettings } from './own-settings';
 import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
+import { isInside } from '../../paths/is-inside';
 
 interface SettingsRequest {
   /** In effect for the workspace. */

@@ -12,10 +12,10 @@ import { cancelLine, notificationLine, requestLine, resultLine } from '../../rpc
 import { bodyOf, type Message } from '../../rpc/message';
 import type { SessionObserver } from '../../sessions/observer';
 import type { AgentSession, Session } from '../../sessions/session';
-import { unlessFails } from '../../system/state-folder';
 import { firstText, shapeOf, type Shape } from '../shapes';
 import { Todos } from '../todos';
 import * as forms from './forms';
+import { unlessFails } from '../../system/unless';
 
 /** What each request is answered in place of an editor that is gone, JSON text. */
 export const answersForNobody: Readonly<Record<string, string>> = {

@@ -13,11 +13,10 @@ import {
 import { join } from 'node:path';
 import { ownerName } from '../../config/serve-words';
 import { ownTokenFile, serveFolder } from '../../config/serve-places';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { withFile } from '../../system/files/open-file';
 import { ProcessLocks } from '../../system/process-lock';
-import { errorCodeOf } from '../../system/real-path';
 import { replaceFile } from '../../system/files/replace-file';
 import { stampOf } from './stamp';
 

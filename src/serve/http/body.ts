@@ -1,9 +1,9 @@
 /** The bodies of requests. */
 import type { JsonObject } from '../../child/child-data';
-import { objectIn } from '../../system/state-folder';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
 import { HttpError } from './http-error';
+import { objectIn } from '../../system/unless';
 
 /** Bodies of the greatest length that one visitor may have on the way at a time. */
 const maxAtATime = 2;

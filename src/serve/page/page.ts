@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../child/child-data';
 import { ownerName } from '../../config/serve-words';
-import { isInside } from '../../paths/path-map';
 import { packageFile } from '../../system/files/package-file';
 import type { Connections } from '../connections';
 import type { Door } from '../door/door';
@@ -15,6 +14,7 @@ import { isRefusal, type Refusal, type Visitor } from '../door/visitor';
 import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
+import { isInside } from '../../paths/is-inside';
 
 /** The page's files below `dist/page`, with their types. */
 const files: Readonly<Record<string, readonly [name: string, type: string]>> = {

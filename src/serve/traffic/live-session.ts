@@ -5,10 +5,10 @@
 import { cancelLine, newOwnId, notificationLine, resultLine } from '../../rpc/answer';
 import { bodyTextOf, jsonOf, type Message } from '../../rpc/message';
 import { ended, joined, withId, type Line } from '../../rpc/splice';
-import { objectIn } from '../../system/state-folder';
 import type { Keeper } from '../outbox';
 import { History, missingPart, updateLine } from './history';
 import { endingMethods, Transitions, type CallOfSession, type Participant } from './transitions';
+import { objectIn } from '../../system/unless';
 
 /** The other requests of agents are about the files and terminals of one client. */
 function isForGuests({ method }: Message): boolean {

@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { ProcessLocks, type Lock } from '../../system/process-lock';
-import { recordName, unlessFails } from '../../system/state-folder';
+import { recordName } from '../../system/state-folder';
+import { unlessFails } from '../../system/unless';
 
 /** One server's. */
 export class SessionClaims {

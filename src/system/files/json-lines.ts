@@ -1,6 +1,6 @@
 /** Files with one JSON object a line, to which several processes may append. */
 import { appendFileSync, fstatSync, readSync } from 'node:fs';
-import { objectIn } from '../state-folder';
+import { objectIn } from '../unless';
 
 /**
  * Appends lines, each with its line end, to an open file (flags `a+`) in one write; returns how many bytes. A crash or a

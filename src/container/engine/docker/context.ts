@@ -9,10 +9,10 @@ import type Docker from 'dockerode';
 import type { EngineEndpoint } from '../../../devcontainer/cli';
 import type { Host } from '../../../system/host';
 import { CaiError, messageOf } from '../../../errors';
-import { isInside } from '../../../paths/path-map';
 import { quoted } from '../../../system/quoted';
-import { unlessFails } from '../../../system/state-folder';
 import { sshTargetOf, type SshTarget } from './elsewhere/ssh-program';
+import { unlessFails } from '../../../system/unless';
+import { isInside } from '../../../paths/is-inside';
 
 /** Where an engine is. */
 export interface EngineAddress {

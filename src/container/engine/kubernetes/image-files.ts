@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../../system/files/replace-file';
-import { objectIn, unlessFails } from '../../../system/state-folder';
 import type { InnerFiles } from '../engine';
 import type { InnerFile } from '../engine-info';
+import { objectIn, unlessFails } from '../../../system/unless';
 
 /** A pod that is there to be looked into. */
 export interface Look {

@@ -1,11 +1,11 @@
 /** What an engine on another machine may mount: folders that are the same there. */
 import { realpathSync } from 'node:fs';
 import { CaiError } from '../../../../errors';
-import { isInside } from '../../../../paths/path-map';
 import { quoted } from '../../../../system/quoted';
-import { unlessFails } from '../../../../system/state-folder';
 import type { EngineAddress } from '../context';
 import { sentenceOf } from '../engine-error';
+import { unlessFails } from '../../../../system/unless';
+import { isInside } from '../../../../paths/is-inside';
 
 /** Fails with `CaiError('WORKSPACE')` for what lies in none of the folders that the user's configuration says are the same there. */
 export function checkShared(

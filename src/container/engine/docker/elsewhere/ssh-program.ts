@@ -4,7 +4,7 @@ import { platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Host } from '../../../../system/host';
 import { replaceFile } from '../../../../system/files/replace-file';
-import { unlessFails } from '../../../../system/state-folder';
+import { unlessFails } from '../../../../system/unless';
 
 /** Where `ssh://` leads. */
 export interface SshTarget {

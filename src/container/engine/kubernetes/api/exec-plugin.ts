@@ -1,8 +1,8 @@
 /** Programs that give credentials. Source: Kubernetes, "client-go credential plugins", and client.authentication.k8s.io/v1. */
-import { unlessFails } from '../../../../system/state-folder';
 import type { CaiError } from '../../../../errors';
 import type { Entry } from './kubeconfig-file';
 import { outputOf, type OutputFailure } from '../../../../system/program-output';
+import { unlessFails } from '../../../../system/unless';
 
 /** How long a program may take, in milliseconds. */
 const programMs = 60_000;

@@ -1,6 +1,6 @@
 /** Labels of containers and volumes, which may hold any text: those of Kubernetes may not, so an annotation has them all. */
-import { objectIn } from '../../../../system/state-folder';
 import type { Labels } from '../../engine';
+import { objectIn } from '../../../../system/unless';
 
 /** The labels that Kubernetes has, too: it selects by them. */
 const selectable = ['containai.managed', 'containai.user'] as const;

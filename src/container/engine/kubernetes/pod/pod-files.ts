@@ -4,9 +4,9 @@
  * the image with that file: a Secret cannot be larger than 1 MiB, and the cluster keeps one for each pod.
  */
 import { posix } from 'node:path';
-import { isInside } from '../../../../paths/path-map';
 import type { InnerEntry } from '../../engine';
 import type { PodVolume, VolumeMount } from './pod';
+import { isInside } from '../../../../paths/is-inside';
 
 /** What a pod needs for its files. */
 export interface PodFiles {

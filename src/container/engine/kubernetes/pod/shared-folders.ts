@@ -2,9 +2,9 @@
 import { posix } from 'node:path';
 import type { Config } from '../../../../config/config';
 import { CaiError } from '../../../../errors';
-import { isInside } from '../../../../paths/path-map';
 import { quoted } from '../../../../system/quoted';
 import type { PodVolume } from './pod';
+import { isInside } from '../../../../paths/is-inside';
 
 type Shared = Config['kubernetes']['volumes'];
 
