@@ -60,7 +60,7 @@ await build({ ...options, entryPoints: ['src/cursor/main.ts'] });
 // For browsers: `cai serve` sends them these files.
 await build({
   absWorkingDir: root,
-  entryPoints: { app: 'src/page/main.ts', style: 'src/page/style.css' },
+  entryPoints: { app: 'src/served/page/main.ts', style: 'src/served/page/style.css' },
   outdir: 'dist/page',
   bundle: true,
   minify: true,
@@ -68,7 +68,7 @@ await build({
   target: ['es2022', 'safari15.4', 'firefox115', 'chrome110'],
   logLevel: 'error',
 });
-copyFileSync(join(root, 'src/page/index.html'), join(root, 'dist/page/index.html'));
+copyFileSync(join(root, 'src/served/page/index.html'), join(root, 'dist/page/index.html'));
 // It runs as a process of its own, so it is not bundled.
 cpSync(join(root, 'node_modules/@devcontainers/cli'), join(root, 'dist/devcontainers-cli'), {
   recursive: true,

@@ -1,9 +1,9 @@
 /** Start here: which command is it? No other code than its own is loaded, because an editor waits for it. */
 import { version } from '../package.json';
-import { signInToken } from './sign-in/sign-in-argument';
+import { signInToken } from './agent/sign-in-argument';
 import * as errors from './errors';
 import { printable } from './system/quoted';
-import { hostOf } from './paths/search-path';
+import { hostOf } from './system/paths/search-path';
 
 /** What `bin/cai` hands to the other bundles as their `errors.ts`. */
 export const sharedErrors = errors;

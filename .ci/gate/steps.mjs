@@ -15,7 +15,7 @@ const inputs = [
   ...['.ci', '.config', 'Dockerfile', 'bin', 'deploy', 'fixtures'],
   ...['package-lock.json', 'package.json', 'src', 'test', 'tsconfig.json'],
 ];
-const ofConnections = ['connect', 'relay', 'rpc', 'serve', 'wire'].map((name) => `src/${name}`);
+const ofConnections = ['acp/relay', 'rpc', 'served', 'system/streams'].map((name) => `src/${name}`);
 /** The tests of what could depend on how containers are entered: they run both ways. */
 const bothWays =
   'exec-end exec-streams exec-terminal engine/forward mount-swap ssh-access engine/network'.split(' ');
@@ -75,8 +75,8 @@ export const phases = [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
         suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], 'test/agents'),
         suite('page', 300, ['node', 'test/browser/run.mjs'], 'test/browser'),
-        suite('cuts', 600, ['npx', 'jest'], 'test/serve/cuts.test.ts', {
-          filters: ['test/serve/cuts.test.ts'],
+        suite('cuts', 600, ['npx', 'jest'], 'test/served/server/cuts.test.ts', {
+          filters: ['test/served/server/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },
           // What a connection is made of; `unit` has 16 cuts whatever changes.
           inputs: [...inputs.filter((each) => each !== 'src'), ...ofConnections],

@@ -5,15 +5,15 @@ import type * as jsonc from 'jsonc-parser';
 import { parse as parseToml, stringify } from 'smol-toml';
 import { ownValue } from '../config/own-property';
 import { CaiError, messageOf, errorCodeOf } from '../errors';
-import type { AgentFolders } from '../paths/agent-folders';
-import { readRegularFile } from '../paths/read-regular-file';
+import type { AgentFolders } from '../system/paths/agent-folders';
+import { readRegularFile } from '../system/paths/read-regular-file';
 import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { realOrSame } from '../system/real-path';
 import { catalog, type SettingsFile } from './catalog';
 import { secretIn } from './secret-files';
 import { mcpKeys, settingsCatalog, type OwnSetting, type OwnSettings } from './settings-catalog';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** A file for a container. */
 export interface ShownFile {

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Config } from '../config/config';
 import { ownValue } from '../config/own-property';
-import { readRegularFile } from '../paths/read-regular-file';
+import { readRegularFile } from '../system/paths/read-regular-file';
 import { ancestry } from '../system/real-path';
 import { catalog } from './catalog';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** A repository's file that is longer cannot be used, in bytes. */
 const maxBytes = 64 * 1024;

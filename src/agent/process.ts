@@ -11,7 +11,7 @@ import { lengthOf, type Line } from '../rpc/splice';
 import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { endGroup, signalGroup } from '../system/process-group';
-import { StatusLink, type AgentStatus } from './status';
+import { StatusLink, type AgentStatus } from '../rpc/status';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {

@@ -1,7 +1,7 @@
 /** Files and folders that the configuration names, where agents could put something else in their place. */
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
-import type { AgentFolders } from '../paths/agent-folders';
+import type { AgentFolders } from '../system/paths/agent-folders';
 import { placeOfValue } from './effective-config';
 import { quoted } from '../system/quoted';
 

@@ -95,7 +95,7 @@ export const settingNames = listOf(
   (word) => word !== '',
 );
 
-/** The services whose keys and hosts `src/credentials/services.ts` knows. */
+/** The services whose keys and hosts `src/network/keys/services.ts` knows. */
 export const keyServices: readonly string[] = ['anthropic', 'openai', 'google', 'github', 'npm'];
 
 /** Whose key it is. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
-import type { Devcontainer } from '../devcontainer/devcontainer';
+import type { Devcontainer } from '../workspace/devcontainer/devcontainer';
 import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
 import { assemble, readSettings, type Key, type Setting } from './config-reader';

@@ -1,6 +1,6 @@
 /** The environment that a command has inside. */
 import type { Config } from '../config/config';
-import { metadataOf, variablesOf } from '../devcontainer/metadata';
+import { metadataOf, variablesOf } from '../workspace/devcontainer/metadata';
 import { agentHome } from '../workspace/mount';
 import { proxyVariables } from './image/proxy-variables';
 import { userName } from './spec/files';
@@ -74,7 +74,7 @@ export const nodeProxyVariables: Variables = [
 ];
 
 function networkVariables({ egress, npmRegistry, pipIndex, ...network }: Config['network']): Variables {
-  // Otherwise the only way is that of `src/egress/`, which takes the user's proxies itself.
+  // Otherwise the only way is that of `src/network/egress/`, which takes the user's proxies itself.
   const proxies = egress === 'open' ? proxyVariables(network) : [];
   return [
     ...proxies,

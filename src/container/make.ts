@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
-import { metadataLabel } from '../devcontainer/metadata';
+import { metadataLabel } from '../workspace/devcontainer/metadata';
 import { gitIdentity } from '../workspace/git';
 import { isGoing, type ContainerInfo } from './engine/container-info';
 import type { Engine, InnerEntry, InnerFiles, Labels } from './engine/engine';

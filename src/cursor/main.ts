@@ -4,7 +4,7 @@ import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { version } from '../../package.json';
 import { CaiError } from '../errors';
-import { hostOf } from '../paths/search-path';
+import { hostOf } from '../system/paths/search-path';
 import { printable } from '../system/quoted';
 import { Account } from './account';
 import { CursorAgent } from './agent';

@@ -7,7 +7,7 @@ import { duplexPair } from 'node:stream';
 import { chooseAgent, commonOptions } from '../commands/acp/common-options';
 import { Connection } from '../commands/acp/connection';
 import { CaiError } from '../errors';
-import { hostOf } from '../paths/search-path';
+import { hostOf } from '../system/paths/search-path';
 import { quoted } from '../system/quoted';
 import type { MessageStream } from './message';
 import { Messages } from './message-stream';

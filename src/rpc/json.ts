@@ -5,3 +5,6 @@ export { scalarEnd, skipSpace } from './json/tokens';
 export { planOf } from './json/wanted-places';
 export type { Field, Plan } from './json/wanted-places';
 export { Walk } from './json/walk';
+
+/** A JSON object whose members are not checked yet, such as capabilities. */
+export type JsonObject = Readonly<Record<string, unknown>>;

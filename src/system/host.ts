@@ -20,7 +20,7 @@ interface OwnFolders {
 /** Where `cai serve` says which folders somebody who came in may work in: a JSON list of real paths. */
 export const workspacesVariable = 'CAI_SERVE_WORKSPACES';
 
-/** With this `cai serve` says that it has started the process: descriptor 3 leads to it, as `agent/status.ts` has it. */
+/** With this `cai serve` says that it has started the process: descriptor 3 leads to it, as `rpc/status.ts` has it. */
 export const servedVariable = 'CAI_SERVED';
 
 /** The environment of this process, and what follows from it; each is worked out when it is first asked for. */

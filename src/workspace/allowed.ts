@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { realOrSame } from '../system/real-path';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** Whether a folder lies in one of them, wherever links lead; always, where nothing is limited. */
 export function isAllowed({ workspaces }: Host, path: string): boolean {

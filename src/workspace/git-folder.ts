@@ -1,10 +1,10 @@
 /** Whether the part of a workspace's git repository that lies outside the workspace counts. */
 import type { Host } from '../system/host';
-import { AgentFolders } from '../paths/agent-folders';
+import { AgentFolders } from '../system/paths/agent-folders';
 import { quoted } from '../system/quoted';
 import { outerGitFolder, type OuterGitFolder } from './outer-git';
 import { recorded, recordFirst } from './records';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /**
  * The git folder outside of the workspace at `root` (a real path); `refused` does not count until the user says so,

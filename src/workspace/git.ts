@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { printableLine } from '../system/quoted';
-import { readRegularFile } from '../paths/read-regular-file';
-import { safeProgram } from '../paths/safe-program';
+import { readRegularFile } from '../system/paths/read-regular-file';
+import { safeProgram } from '../system/paths/safe-program';
 
 /** How git is asked. */
 export interface GitOptions {

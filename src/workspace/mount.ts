@@ -1,5 +1,5 @@
 /** Where a workspace is inside its container. */
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** Home folder of the agent's user in every container. */
 export const agentHome = '/home/agent';

@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import { askGit, gitFolderIn, readGitFile } from './git';
 import { rootRules } from './refused-root';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** A git folder outside of the workspace that uses it. */
 export interface OuterGitFolder {

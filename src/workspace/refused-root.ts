@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { passwdUser, type Host } from '../system/host';
 import { PathResolver, realOrSame, type ResolvedPath } from '../system/real-path';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 const unixFolders =
   'bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys tmp usr var var/tmp';

@@ -3,15 +3,15 @@ import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, errorCodeOf } from '../errors';
 import { askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
-import { kernelPlaceOn } from '../paths/kernel-place';
+import { kernelPlaceOn } from '../system/paths/kernel-place';
 import { passwdUser } from '../system/host';
-import { identify } from '../paths/pinned-folder';
+import { identify } from '../system/paths/pinned-folder';
 import { quoted } from '../system/quoted';
 import { ancestry, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
 import { outerGitFolder } from './outer-git';
 import { rootRules } from './refused-root';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
 export interface Workspace {

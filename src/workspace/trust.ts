@@ -5,7 +5,7 @@ import { quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
 import { recorded, recordedRoots, recordFirst } from './records';
 import { findWorkspace, type Workspace } from './root';
-import { isInside } from '../paths/is-inside';
+import { isInside } from '../system/paths/is-inside';
 
 /** The root that was recorded for a working directory, if `root`, which it has now, is neither that nor below it. */
 export function outgrownRoot(state: string, cwd: string, root: string): string | undefined {

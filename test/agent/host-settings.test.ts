@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
 import { hostSettings } from '../../src/agent/host-settings';
-import { AgentFolders, rememberAgentFolders } from '../../src/paths/agent-folders';
+import { AgentFolders, rememberAgentFolders } from '../../src/system/paths/agent-folders';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
 

@@ -1,5 +1,5 @@
 import type { StopLadder } from '../../src/agent/process';
-import type { AgentStatus } from '../../src/agent/status';
+import type { AgentStatus } from '../../src/rpc/status';
 import type { Log } from '../../src/system/log';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { AgentFolders } from '../../src/paths/agent-folders';
+import { AgentFolders } from '../../src/system/paths/agent-folders';
 import { checkFilePath, checkMountPath } from '../../src/config/chosen-path';
 import { newFolder } from '../support/temp-folder';
 

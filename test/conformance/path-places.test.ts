@@ -1,14 +1,14 @@
 /** Statement U1, for each place of a path in the protocol: the editor's name of it, and the agent's. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FieldTree } from '../../src/protocol/fields';
+import type { FieldTree } from '../../src/rpc/protocol/fields';
 import {
   agentMethods,
   editorMethods,
   unknownAgentMethod,
   unknownEditorMethod,
   type Method,
-} from '../../src/protocol/methods';
+} from '../../src/rpc/protocol/methods';
 import { exchange } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import type { OpenSession } from '../support/turn';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { connect, type ConnectOptions } from '../../src/embed/connect';
-import { Proxy } from '../../src/proxy/proxy';
+import { Proxy } from '../../src/acp/proxy';
 import { userWith } from '../support/cli';
 import { Inbox, type Json } from '../support/inbox';
 import { isAlive, residentBytes, untilIdle, writtenBytes } from '../support/processes';

@@ -1,7 +1,7 @@
 /** Programs that use the network, as scripts for the container of a workspace. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commonHosts } from '../../src/egress/listed-hosts';
+import { commonHosts } from '../../src/network/egress/listed-hosts';
 import type { Place } from './place';
 import { content, host, wheel, type Services } from './services';
 

@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
 import { Server as SshServer, type ServerChannel } from 'ssh2';
 import { newHostKey } from '../../src/container/ssh/keys';
-import { authorityOf, identityFor } from '../../src/credentials/authority';
+import { authorityOf, identityFor } from '../../src/network/keys/authority';
 import { newFolder } from '../support/temp-folder';
 import { unlessGone } from '../../src/system/unless';
 

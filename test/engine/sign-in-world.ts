@@ -6,7 +6,7 @@ import https from 'node:https';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { authorityOf, identityFor, type Identity } from '../../src/credentials/authority';
+import { authorityOf, identityFor, type Identity } from '../../src/network/keys/authority';
 import { newFolder } from '../support/temp-folder';
 import { folder, ownFile } from './support';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { signInToken } from '../../src/sign-in/sign-in-argument';
+import { signInToken } from '../../src/agent/sign-in-argument';
 import type { Json } from '../support/inbox';
 import { isOpen } from '../support/ports';
 import { Editor } from './editor';

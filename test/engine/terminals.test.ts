@@ -20,7 +20,7 @@ interface Outcome {
 const goneMs = 10_000;
 const agent = 'claude';
 const direct = 'started directly';
-/** The others are those of `test/terminals`, without a container. */
+/** The others are those of `test/acp/terminals.test.ts`, without a container. */
 const usualWays = isKubernetes ? [direct] : [direct, 'in a terminal'];
 const triedWays = isNightly ? Object.keys(ways) : usualWays;
 const config = `[agents.${agent}]\ncommand = ["node", "agent.cjs"]\n`;

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { Editor } from '../connect/editor';
-import { ScriptedServer } from '../connect/scripted-server';
+import { Editor } from '../served/client/editor';
+import { ScriptedServer } from '../served/client/scripted-server';
 import { Running } from '../engine/running';
 import { Cai, ownFile } from '../engine/support';
 import { newFolder } from '../support/temp-folder';

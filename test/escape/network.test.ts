@@ -7,7 +7,7 @@ import { lookup } from 'node:dns/promises';
 import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { serviceOf } from '../../src/credentials/services';
+import { serviceOf } from '../../src/network/keys/services';
 import { isKubernetes } from '../engine/engines';
 import { Place, buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace } from '../engine/support';

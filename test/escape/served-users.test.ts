@@ -1,6 +1,6 @@
 /** Attacks of somebody who may use some folders by `cai serve`, on what is the owner's. */
 import { join } from 'node:path';
-import { decisionsOf } from '../../src/egress/decisions';
+import { decisionsOf } from '../../src/network/egress/decisions';
 import { Editor } from '../engine/editor';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';

@@ -2,8 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decisionsOf } from '../../src/egress/decisions';
-import { readRecording } from '../../src/recording/recording';
+import { decisionsOf } from '../../src/network/egress/decisions';
+import { readRecording } from '../../src/acp/recording/recording';
 import { Host } from '../../src/system/host';
 import { cai } from '../support/cli';
 import { sentBy } from '../support/dialogue';

@@ -2,7 +2,7 @@
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readRecording, type Side } from '../../src/recording/recording';
+import { readRecording, type Side } from '../../src/acp/recording/recording';
 import { cai } from '../support/cli';
 import { exchange, leave } from '../support/dialogue';
 import { startTurn } from '../support/turn';

@@ -1,7 +1,7 @@
 /** What is written down of turns, and what `cai usage` says of it. */
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { UsageRecord } from '../../src/usage/usage';
+import type { UsageRecord } from '../../src/acp/usage/usage';
 import { leave } from '../support/dialogue';
 import { runCli } from '../support/cli';
 import { startTurn, type OpenSession } from '../support/turn';

@@ -1,7 +1,7 @@
 /** What can happen to a pod and to its place: each fault is one sentence with what to do, and the next command goes on. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CuttingProxy } from '../connect/cutting-proxy';
+import { CuttingProxy } from '../served/client/cutting-proxy';
 import { buildTimeoutMs } from '../engine/place';
 import type { Ended } from '../engine/running';
 import { newWorkspace, ownFile } from '../engine/support';

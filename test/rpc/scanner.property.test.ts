@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import * as fields from '../../src/protocol/fields';
+import * as fields from '../../src/rpc/protocol/fields';
 import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan, type Plans } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';

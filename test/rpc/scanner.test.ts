@@ -1,4 +1,4 @@
-import * as fields from '../../src/protocol/fields';
+import * as fields from '../../src/rpc/protocol/fields';
 import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
 import { scan, type Plans } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';

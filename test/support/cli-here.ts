@@ -1,5 +1,5 @@
 import { main } from '../../src/main';
-import { hostOf } from '../../src/paths/search-path';
+import { hostOf } from '../../src/system/paths/search-path';
 import type { CliOptions, CliResult } from './cli';
 
 /**

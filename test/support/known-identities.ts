@@ -1,10 +1,10 @@
 /**
- * `src/credentials/authority.ts`, which makes an identity once per host and authority and file of tests: making one takes
+ * `src/network/keys/authority.ts`, which makes an identity once per host and authority and file of tests: making one takes
  * a tenth of a second of the processor. For `jest.mock`.
  */
-import type * as Authority from '../../src/credentials/authority';
+import type * as Authority from '../../src/network/keys/authority';
 
-const real = jest.requireActual<typeof Authority>('../../src/credentials/authority');
+const real = jest.requireActual<typeof Authority>('../../src/network/keys/authority');
 const made = new Map<string, Promise<Authority.Identity>>();
 
 export const { authorityId, authorityOf, findAuthority } = real;

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { rememberAgentFolders } from '../../src/paths/agent-folders';
+import { rememberAgentFolders } from '../../src/system/paths/agent-folders';
 import { findOuterGit, recordOuterGit } from '../../src/workspace/git-folder';
 import { record } from '../../src/workspace/records';
 import { git } from '../support/git';

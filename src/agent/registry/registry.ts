@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
-import { readRegularFile } from '../../paths/read-regular-file';
+import { readRegularFile } from '../../system/paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { packageFile } from '../../system/files/package-file';
 import { replaceFile } from '../../system/files/replace-file';

@@ -3,9 +3,9 @@
  * the proxy, which gets all that was read.
  */
 import { readSync, writeSync } from 'node:fs';
-import * as fields from '../../protocol/fields';
-import { readHello, resultFor, type HelloOptions } from '../../profiles/initialize';
-import type { KnownAnswer, Profiles } from '../../profiles/profiles';
+import * as fields from '../../rpc/protocol/fields';
+import { readHello, resultFor, type HelloOptions } from '../../acp/profiles/initialize';
+import type { KnownAnswer, Profiles } from '../../acp/profiles/profiles';
 import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';
 import { planOf } from '../../rpc/json';

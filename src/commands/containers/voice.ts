@@ -1,6 +1,6 @@
 /** How commands about a container say what happens before the command in it runs. */
 import type { Writable } from 'node:stream';
-import { statusLine } from '../../agent/status';
+import { statusLine } from '../../rpc/status';
 import type { WorkspaceConfig } from '../../config/effective-config';
 import { openProgress, type Progress } from '../../container/image/progress';
 import { printable } from '../../system/quoted';

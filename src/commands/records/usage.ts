@@ -1,7 +1,7 @@
 /** `cai usage`: what turns have cost, from what `cai --acp` has written down. */
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
-import { readUsage } from '../../usage/usage';
+import { readUsage } from '../../acp/usage/usage';
 import {
   averageOf,
   sumOf,
@@ -9,7 +9,7 @@ import {
   type Grouping,
   type UsageAverage,
   type UsageSum,
-} from '../../usage/usage-sums';
+} from '../../acp/usage/usage-sums';
 import { duration } from '../../config/config-kinds';
 import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';

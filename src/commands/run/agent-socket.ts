@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Variables } from '../../container/environment';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { AgentFolders } from '../../paths/agent-folders';
-import { AgentProxy } from '../../ssh-agent/agent-proxy';
-import { knownHosts } from '../../ssh-agent/known-hosts';
-import { keyBlob } from '../../ssh-agent/signing-key';
+import { AgentFolders } from '../../system/paths/agent-folders';
+import { AgentProxy } from '../../network/ssh-agent/agent-proxy';
+import { knownHosts } from '../../network/ssh-agent/known-hosts';
+import { keyBlob } from '../../network/ssh-agent/signing-key';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { within } from '../../system/time-limit';

@@ -11,11 +11,11 @@ import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { statusLine, type AgentStatus } from '../../agent/status';
+import { statusLine, type AgentStatus } from '../../rpc/status';
 import type { Settings } from '../../container/spec/spec';
 import type { Workspace } from '../../workspace/root';
-import { changesEnded } from '../../credentials/kept-sign-in';
-import { safeProgram } from '../../paths/safe-program';
+import { changesEnded } from '../../network/keys/kept-sign-in';
+import { safeProgram } from '../../system/paths/safe-program';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
@@ -24,7 +24,7 @@ import { openSshAgent } from './agent-socket';
 import { setUpContainer } from './set-up';
 import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
-import { isInside } from '../../paths/is-inside';
+import { isInside } from '../../system/paths/is-inside';
 
 /** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {

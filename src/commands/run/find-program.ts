@@ -1,10 +1,10 @@
 /** Finds a program of this machine that agents have no part in. */
 import { delimiter, join, resolve } from 'node:path';
 import { CaiError } from '../../errors';
-import type { AgentFolders } from '../../paths/agent-folders';
+import type { AgentFolders } from '../../system/paths/agent-folders';
 import { orForget } from '../../config/chosen-path';
-import { isOfNoAgent, isProgram } from '../../paths/safe-program';
-import { searchFolders } from '../../paths/search-path';
+import { isOfNoAgent, isProgram } from '../../system/paths/safe-program';
+import { searchFolders } from '../../system/paths/search-path';
 import { bytesAt, withFile } from '../../system/files/open-file';
 import { unlessFails } from '../../system/unless';
 

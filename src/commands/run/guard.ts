@@ -2,9 +2,9 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
-import { answerQuestions } from '../../agent/status';
-import { askOnLink, type Ask } from '../../egress/ask';
-import { changesEnded } from '../../credentials/kept-sign-in';
+import { answerQuestions } from '../../rpc/status';
+import { askOnLink, type Ask } from '../../network/egress/ask';
+import { changesEnded } from '../../network/keys/kept-sign-in';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';

@@ -7,7 +7,7 @@ import type { Settings } from '../../container/spec/spec';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';
 import { openLog, type Log } from '../../system/log';
-import { AgentFolders } from '../../paths/agent-folders';
+import { AgentFolders } from '../../system/paths/agent-folders';
 import { findProgram } from './find-program';
 
 /** What is run, with what environment besides ours, and on what socket inside agents reach it. */

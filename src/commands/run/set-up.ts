@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import type { RunningContainer } from '../../container/provide';
 import type { RemoteCommand } from '../../container/ssh/remote-command';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { runHooks } from '../../devcontainer/hooks';
-import { metadataOf } from '../../devcontainer/metadata';
+import { runHooks } from '../../workspace/devcontainer/hooks';
+import { metadataOf } from '../../workspace/devcontainer/metadata';
 import type { Host } from '../../system/host';
 import type { Target } from '../containers/target';
 

@@ -2,11 +2,11 @@
 import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { insideOf, signInOf } from '../../credentials/agent-sign-ins';
-import { SignIns } from '../../credentials/kept-sign-in';
-import { askOnTerminal } from '../../egress/ask';
-import { decide } from '../../egress/decisions';
-import { javaVariable, openEgress } from '../../egress/egress';
+import { insideOf, signInOf } from '../../network/keys/agent-sign-ins';
+import { SignIns } from '../../network/keys/kept-sign-in';
+import { askOnTerminal } from '../../network/egress/ask';
+import { decide } from '../../network/egress/decisions';
+import { javaVariable, openEgress } from '../../container/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';

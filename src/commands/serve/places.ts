@@ -2,10 +2,10 @@
 import type { Config } from '../../config/config';
 import { servePort, serveSocket } from '../../config/serve-places';
 import { messageOf } from '../../errors';
-import { AgentFolders } from '../../paths/agent-folders';
-import { checkListen, checkSocketPath } from '../../serve/door/listen';
-import { addressOf, urlOf, type ListenAddress } from '../../serve/listen-address';
-import type { Server } from '../../serve/server';
+import { AgentFolders } from '../../system/paths/agent-folders';
+import { checkListen, checkSocketPath } from '../../served/server/door/listen';
+import { addressOf, urlOf, type ListenAddress } from '../../served/server/listen-address';
+import type { Server } from '../../served/server/server';
 import type { Host } from '../../system/host';
 import { tell } from '../support/terminal';
 

@@ -1,7 +1,7 @@
 /** How an editor starts `cai`. One that no shell has started has a PATH of its own. */
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { isProgram } from '../../paths/safe-program';
+import { isProgram } from '../../system/paths/safe-program';
 import { packageFile } from '../../system/files/package-file';
 
 /** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */

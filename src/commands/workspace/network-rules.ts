@@ -3,9 +3,9 @@ import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { placeOfUrl, placeText } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
-import { serviceOf } from '../../credentials/services';
-import type { Decisions, RuleKind } from '../../egress/decisions';
-import { agentHosts, commonHosts } from '../../egress/listed-hosts';
+import { serviceOf } from '../../network/keys/services';
+import type { Decisions, RuleKind } from '../../network/egress/decisions';
+import { agentHosts, commonHosts } from '../../network/egress/listed-hosts';
 import type { Host } from '../../system/host';
 
 /** A rule that is in effect. */

@@ -1,7 +1,7 @@
 /** `cai trust`: the user agrees to what a repository's config file widens, to a wider workspace, and to a git folder. */
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
-import { forgetAgentFolder } from '../../paths/agent-folders';
+import { forgetAgentFolder } from '../../system/paths/agent-folders';
 import {
   loadWorkspaceConfig,
   type RepositoryConfig,
@@ -9,8 +9,8 @@ import {
 } from '../../config/effective-config';
 import type { Widening } from '../../config/repository/judge';
 import type { ReadDevcontainer } from '../../config/repository/workspace-devcontainer';
-import { describeDevcontainer } from '../../devcontainer/describe';
-import { devcontainerFiles } from '../../devcontainer/find';
+import { describeDevcontainer } from '../../workspace/devcontainer/describe';
+import { devcontainerFiles } from '../../workspace/devcontainer/find';
 import { findOuterGit } from '../../workspace/git-folder';
 import { printableCharacters, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';

@@ -7,8 +7,8 @@ import { CaiError } from '../../errors';
 import { configKeys } from '../config';
 import { readSettings, type Setting, type Source } from '../config-reader';
 import { placesIn } from '../toml-places';
-import { readRegularFile } from '../../paths/read-regular-file';
-import { isInside } from '../../paths/is-inside';
+import { readRegularFile } from '../../system/paths/read-regular-file';
+import { isInside } from '../../system/paths/is-inside';
 
 /** A repository's file. */
 export interface RepositoryFile extends Source {

@@ -1,9 +1,9 @@
 /** The development container of a workspace: which one is meant, and whether the user trusts it as it is now. */
 import { posix } from 'node:path';
-import { composeNotice, ignoredNotice } from '../../devcontainer/ignored';
-import { readDevcontainer, type Devcontainer } from '../../devcontainer/devcontainer';
-import { devcontainerNames, findDevcontainer } from '../../devcontainer/find';
-import { isObject, placesInJson } from '../../devcontainer/json';
+import { composeNotice, ignoredNotice } from '../../workspace/devcontainer/ignored';
+import { readDevcontainer, type Devcontainer } from '../../workspace/devcontainer/devcontainer';
+import { devcontainerNames, findDevcontainer } from '../../workspace/devcontainer/find';
+import { isObject, placesInJson } from '../../workspace/devcontainer/json';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';

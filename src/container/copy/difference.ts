@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { gitFoldersOf, gitlinksOf } from '../../protect/git-layout';
+import { gitFoldersOf, gitlinksOf } from '../../workspace/protect/git-layout';
 import { quoted } from '../../system/quoted';
 import type { Repository } from './repository';
 

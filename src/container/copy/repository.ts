@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
-import { readRegularFile } from '../../paths/read-regular-file';
+import { readRegularFile } from '../../system/paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { isThere } from '../../system/real-path';

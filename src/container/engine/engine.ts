@@ -3,7 +3,7 @@
  * API, which podman's service has as well, `kubernetes/` a cluster's. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
  */
 import type { Duplex, Readable } from 'node:stream';
-import type { EngineEndpoint } from '../../devcontainer/cli';
+import type { EngineEndpoint } from '../../workspace/devcontainer/cli';
 import { CaiError } from '../../errors';
 import type { Login } from '../registry/registry';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';

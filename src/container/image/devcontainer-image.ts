@@ -1,10 +1,10 @@
 /** The image that a devcontainer.json describes, before anything of ours is in it. */
 import { posix } from 'node:path';
 import type { HostNetwork } from '../../config/config';
-import { buildDevcontainer } from '../../devcontainer/cli';
-import { composeNotice, ignoredNotice } from '../../devcontainer/ignored';
-import { textOf } from '../../devcontainer/json';
-import { metadataLabel, metadataOf } from '../../devcontainer/metadata';
+import { buildDevcontainer } from '../../workspace/devcontainer/cli';
+import { composeNotice, ignoredNotice } from '../../workspace/devcontainer/ignored';
+import { textOf } from '../../workspace/devcontainer/json';
+import { metadataLabel, metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import type { ImageStore } from '../engine/engine';

@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { catalog, installationFor } from '../../agent/catalog';
-import { AgentFolders } from '../../paths/agent-folders';
+import { AgentFolders } from '../../system/paths/agent-folders';
 import { checkFilePath } from '../../config/chosen-path';
 import { loadConfig, type Config, type HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
-import { buildSettings } from '../../devcontainer/build-settings';
-import type { Devcontainer, LocalEnv } from '../../devcontainer/devcontainer';
+import { buildSettings } from '../../workspace/devcontainer/build-settings';
+import type { Devcontainer, LocalEnv } from '../../workspace/devcontainer/devcontainer';
 import { CaiError, messageOf } from '../../errors';
-import { safeProgram } from '../../paths/safe-program';
+import { safeProgram } from '../../system/paths/safe-program';
 import { packageFile } from '../../system/files/package-file';
 import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 

@@ -9,7 +9,7 @@ import type { HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
 import { Requests } from '../../network/requests';
-import { readRegularFile } from '../../paths/read-regular-file';
+import { readRegularFile } from '../../system/paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';

@@ -154,7 +154,7 @@ function gitConfig(
   return user + safe + signing + (protection === undefined ? '' : withoutWrites);
 }
 
-/** By the user's SSH agent, of which `src/ssh-agent/` signs commits and tags. */
+/** By the user's SSH agent, of which `src/network/ssh-agent/` signs commits and tags. */
 const signed = '[gpg]\n\tformat = ssh\n[commit]\n\tgpgSign = true\n[tag]\n\tgpgSign = true\n';
 
 /** Of the user's own settings, where none are wanted. */

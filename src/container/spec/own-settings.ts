@@ -2,9 +2,9 @@
 import { hostSettings, type ShownFile } from '../../agent/host-settings';
 import type { SettingsFile } from '../../agent/catalog';
 import type { Config } from '../../config/config';
-import type { AgentFolders } from '../../paths/agent-folders';
-import { knownHosts, knownHostsText } from '../../ssh-agent/known-hosts';
-import { signingKey } from '../../ssh-agent/signing-key';
+import type { AgentFolders } from '../../system/paths/agent-folders';
+import { knownHosts, knownHostsText } from '../../network/ssh-agent/known-hosts';
+import { signingKey } from '../../network/ssh-agent/signing-key';
 import type { Host } from '../../system/host';
 import type { InnerEntry } from '../engine/engine';
 

@@ -46,7 +46,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
     mounts: mountsOf(settings, circumstances.user),
     // Engines refuse more than there are.
     cpus: can.cpus ? Math.min(settings.cpus ?? 0, cpus) : 0,
-    // Without a network, names are looked up by the proxy of `src/egress/`.
+    // Without a network, names are looked up by the proxy of `src/network/egress/`.
     extraHosts: settings.extraHosts,
     // One without a workspace has nothing that is worth keeping.
     isTemporary: settings.workspace === undefined,

@@ -3,15 +3,15 @@ import { chownSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, read
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/outer-git';
-import { identityIn } from '../../paths/pinned-folder';
-import type { Patterns } from '../../protect/git-named-paths';
-import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../protect/protected-paths';
-import { isProtectable, type ProtectedPath } from '../../paths/look-inside';
+import { identityIn } from '../../system/paths/pinned-folder';
+import type { Patterns } from '../../workspace/protect/git-named-paths';
+import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../workspace/protect/protected-paths';
+import { isProtectable, type ProtectedPath } from '../../system/paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { withFile } from '../../system/files/open-file';
 import type { Bind } from './spec';
 import { unlessFails } from '../../system/unless';
-import { isInside } from '../../paths/is-inside';
+import { isInside } from '../../system/paths/is-inside';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
 type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;

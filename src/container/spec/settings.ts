@@ -3,27 +3,27 @@ import { isAbsolute, posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
-import { signInOf } from '../../credentials/agent-sign-ins';
-import { authorityId, authorityOf, findAuthority, type Identity } from '../../credentials/authority';
-import { recordBaseline, recordBeside } from '../../protect/baseline';
+import { signInOf } from '../../network/keys/agent-sign-ins';
+import { authorityId, authorityOf, findAuthority, type Identity } from '../../network/keys/authority';
+import { recordBaseline, recordBeside } from '../../workspace/protect/baseline';
 import type { Config } from '../../config/config';
-import { AgentFolders, rememberAgentFolders } from '../../paths/agent-folders';
+import { AgentFolders, rememberAgentFolders } from '../../system/paths/agent-folders';
 import { checkFilePath, checkMountPath } from '../../config/chosen-path';
 import { placeOfValue } from '../../config/effective-config';
-import { kernelPlaceOn } from '../../paths/kernel-place';
+import { kernelPlaceOn } from '../../system/paths/kernel-place';
 import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../workspace/mount';
 import { findOuterGit, recordOuterGit } from '../../workspace/git-folder';
 import type { OuterGitFolder } from '../../workspace/outer-git';
 import { ownValue } from '../../config/own-property';
-import { patternsFor, type Patterns } from '../../protect/git-named-paths';
-import { identify, replaced } from '../../paths/pinned-folder';
+import { patternsFor, type Patterns } from '../../workspace/protect/git-named-paths';
+import { identify, replaced } from '../../system/paths/pinned-folder';
 import { quoted } from '../../system/quoted';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
 import { ownSettings } from './own-settings';
 import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
-import { isInside } from '../../paths/is-inside';
+import { isInside } from '../../system/paths/is-inside';
 
 interface SettingsRequest {
   /** In effect for the workspace. */

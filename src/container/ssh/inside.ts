@@ -1,6 +1,6 @@
 /** What can be read in a container, and what it says there of its limits. */
 import type { Readable } from 'node:stream';
-import type { AgentStatus } from '../../agent/status';
+import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
 import type { SshConnection } from './ssh';
 

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { messageOf } from '../../errors';
 import { startWatcher } from './agent-watch';
 import type { SshConnection } from './ssh';
-import { openTunnelServer } from './tunnel-server';
+import { openTunnelServer } from '../../system/streams/tunnel-server';
 
 /** What tells of ports in a container. Source: src/container/inside/ports. */
 const watcher = '/run/cai/ports';

@@ -5,7 +5,7 @@ import { offerMoves, signIns } from '../../../src/commands/doctor/sign-ins';
 import { noRights } from '../../../src/container/engine/container-info';
 import type { ContainerPlan, Engine, InnerEntry } from '../../../src/container/engine/engine';
 import { dataFolder } from '../../../src/container/spec/spec';
-import { SignIns, type SignIn } from '../../../src/credentials/kept-sign-in';
+import { SignIns, type SignIn } from '../../../src/network/keys/kept-sign-in';
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 

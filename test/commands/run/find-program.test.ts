@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { findProgram } from '../../../src/commands/run/find-program';
-import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
+import { AgentFolders, rememberAgentFolders } from '../../../src/system/paths/agent-folders';
 import { newFolder } from '../../support/temp-folder';
 
 describe('findProgram', () => {

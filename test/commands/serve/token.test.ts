@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { Tokens } from '../../../src/serve/door/tokens';
+import { Tokens } from '../../../src/served/server/door/tokens';
 import { Host } from '../../../src/system/host';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decide, decisionsOf } from '../../../src/egress/decisions';
+import { decide, decisionsOf } from '../../../src/network/egress/decisions';
 import { recordName } from '../../../src/system/state-folder';
-import { agentHosts, commonHosts } from '../../../src/egress/listed-hosts';
-import { NetworkLog } from '../../../src/egress/network-log';
+import { agentHosts, commonHosts } from '../../../src/network/egress/listed-hosts';
+import { NetworkLog } from '../../../src/network/egress/network-log';
 import { Host } from '../../../src/system/host';
 import { record } from '../../../src/workspace/records';
 import { userWith } from '../../support/cli';

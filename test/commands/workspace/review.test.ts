@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Host } from '../../../src/system/host';
-import { recordBaseline } from '../../../src/protect/baseline';
+import { recordBaseline } from '../../../src/workspace/protect/baseline';
 import { record } from '../../../src/workspace/records';
 import { userWith, type CliOptions, type CliResult } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
-import { AgentFolders, rememberAgentFolders } from '../../../src/paths/agent-folders';
+import { AgentFolders, rememberAgentFolders } from '../../../src/system/paths/agent-folders';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { findOuterGit } from '../../../src/workspace/git-folder';
 import { record } from '../../../src/workspace/records';

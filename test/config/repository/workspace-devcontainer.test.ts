@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadWorkspaceConfig } from '../../../src/config/effective-config';
 import { Host } from '../../../src/system/host';
 import { record } from '../../../src/workspace/records';
-import { newRoot } from '../../devcontainer/files';
+import { newRoot } from '../../workspace/devcontainer/files';
 import { newFolder } from '../../support/temp-folder';
 
 const name = '.devcontainer/devcontainer.json';

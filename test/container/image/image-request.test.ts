@@ -4,10 +4,10 @@ import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import { imageRequestOf, readRecipe } from '../../../src/container/image/image-request';
 import { imageTagOf } from '../../../src/container/image/image-tag';
-import { readDevcontainer } from '../../../src/devcontainer/devcontainer';
-import { forgetAgentFolder, rememberAgentFolders } from '../../../src/paths/agent-folders';
+import { readDevcontainer } from '../../../src/workspace/devcontainer/devcontainer';
+import { forgetAgentFolder, rememberAgentFolders } from '../../../src/system/paths/agent-folders';
 import { loadConfig, type Config } from '../../../src/config/config';
-import { newRoot } from '../../devcontainer/files';
+import { newRoot } from '../../workspace/devcontainer/files';
 import { newFolder } from '../../support/temp-folder';
 
 let home: string;

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configFileOf, loadConfig } from '../../../src/config/config';
 import { ownFiles, ownSettings, sshLines } from '../../../src/container/spec/own-settings';
-import { AgentFolders } from '../../../src/paths/agent-folders';
+import { AgentFolders } from '../../../src/system/paths/agent-folders';
 import { Host } from '../../../src/system/host';
 import { newKey } from '../../support/ssh-world';
 import { newFolder } from '../../support/temp-folder';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import * as fields from '../../../src/protocol/fields';
+import * as fields from '../../../src/rpc/protocol/fields';
 import { LineReader } from '../../../src/rpc/line';
 import { planOf } from '../../../src/rpc/json/wanted-places';
 import { RunRewriter, type Run } from '../../../src/rpc/webassembly/repeated-lines';

@@ -6,13 +6,13 @@ import { Agent } from 'node:https';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import type Docker from 'dockerode';
-import type { EngineEndpoint } from '../../../devcontainer/cli';
+import type { EngineEndpoint } from '../../../workspace/devcontainer/cli';
 import type { Host } from '../../../system/host';
 import { CaiError, messageOf } from '../../../errors';
 import { quoted } from '../../../system/quoted';
 import { sshTargetOf, type SshTarget } from './elsewhere/ssh-program';
 import { unlessFails } from '../../../system/unless';
-import { isInside } from '../../../paths/is-inside';
+import { isInside } from '../../../system/paths/is-inside';
 
 /** Where an engine is. */
 export interface EngineAddress {

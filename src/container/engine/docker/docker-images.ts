@@ -1,7 +1,7 @@
 /** The images of Docker or podman. */
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
-import type { EngineEndpoint } from '../../../devcontainer/cli';
+import type { EngineEndpoint } from '../../../workspace/devcontainer/cli';
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import type { Login } from '../../registry/registry';
 import type { BuildEvent, BuildOptions, ImageStore } from '../engine';

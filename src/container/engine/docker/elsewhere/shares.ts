@@ -5,7 +5,7 @@ import { quoted } from '../../../../system/quoted';
 import type { EngineAddress } from '../context';
 import { sentenceOf } from '../engine-error';
 import { unlessFails } from '../../../../system/unless';
-import { isInside } from '../../../../paths/is-inside';
+import { isInside } from '../../../../system/paths/is-inside';
 
 /** Fails with `CaiError('WORKSPACE')` for what lies in none of the folders that the user's configuration says are the same there. */
 export function checkShared(

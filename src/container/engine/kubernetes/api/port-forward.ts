@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
-import { Pulse } from '../../../../wire/pulse';
+import { Pulse } from '../../../../system/streams/pulse';
 import { ApiRefusal, ForwardFailure, NodeSilent, type PodPort } from './api-error';
 import type { Requests } from './requests';
 

@@ -6,7 +6,7 @@
 import { posix } from 'node:path';
 import type { InnerEntry } from '../../engine';
 import type { PodVolume, VolumeMount } from './pod';
-import { isInside } from '../../../../paths/is-inside';
+import { isInside } from '../../../../system/paths/is-inside';
 
 /** What a pod needs for its files. */
 export interface PodFiles {

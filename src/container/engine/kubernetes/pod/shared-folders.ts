@@ -4,7 +4,7 @@ import type { Config } from '../../../../config/config';
 import { CaiError } from '../../../../errors';
 import { quoted } from '../../../../system/quoted';
 import type { PodVolume } from './pod';
-import { isInside } from '../../../../paths/is-inside';
+import { isInside } from '../../../../system/paths/is-inside';
 
 type Shared = Config['kubernetes']['volumes'];
 

@@ -1,0 +1,295 @@
+/**
+ * Requests and notifications of agents. Most pass to the editor as they are. Some are checked, changed or refused
+ * first: files, terminals, questions to the user, MCP messages, news about signing in, and methods that would act on
+ * the host.
+ */
+import { rpcCode } from '../errors';
+import { resultLine, type RpcError } from '../rpc/answer';
+import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf, type Message } from '../rpc/message';
+import { replacing, splice, type Edit } from '../rpc/splice';
+import type { WorkspaceChild } from './child/workspace-child';
+import { agentRow, isAnnounced } from '../rpc/protocol/acting-methods';
+import type { AgentSession } from './sessions/session';
+import type { AgentCall } from './relay/call';
+import type { Call } from './sessions/call';
+import type { CursorRequests } from './cursor/requests';
+import type { Children } from './relay/children';
+import type { Core } from './relay/core';
+import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } from '../rpc/protocol/methods';
+import { sessionIdOf } from './sessions/session-ids';
+import { answerForEditor } from './shutdown';
+import { ElicitationTable } from './elicitation-table';
+import type { FileRequests } from './file-requests';
+import { McpMessages } from './mcp/mcp-messages';
+import { isMessageChunk, updateKindOf } from './sessions/session-update';
+import { methodNotFound, offers, unsafeUrl } from '../rpc/protocol/refusals';
+import type { Terminals } from './terminals';
+
+/** Updates that tell the current state of a session. All other updates tell what has happened in it. */
+const ofPresent = new Set([
+  'current_mode_update',
+  'config_option_update',
+  'available_commands_update',
+  'usage_update',
+  'session_info_update',
+]);
+
+/** The error for an agent that has too many requests open. */
+const tooMany: RpcError = {
+  code: rpcCode.internalError,
+  message: 'too many requests of this agent are open',
+};
+
+/** Serves what agents ask. */
+export class AgentRequests {
+  readonly #elicitations = new ElicitationTable();
+  readonly #mcp: McpMessages;
+  /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
+  readonly #lastStatus = new Map<string, string>();
+
+  /** Without `files`, agents get none through the editor. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly terminals: Terminals,
+    private readonly cursor: CursorRequests,
+    private readonly files: FileRequests | undefined,
+  ) {
+    this.#mcp = new McpMessages(core, children);
+  }
+
+  /** Serves a request or notification of an agent. */
+  serve(child: WorkspaceChild, message: Message): void {
+    const row = agentRow(message.method);
+    // While a sign-in is repeated, an agent may ask the user about it. Nothing else can be asked before initialize.
+    if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
+      const text = 'Invalid request: answer initialize first';
+      this.core.refuse(child, message, { code: rpcCode.invalidRequest, message: text });
+      return;
+    }
+    const session = this.core.ids.sessionOf(child, message);
+    if (session === undefined && fieldOf(message, 'session') !== undefined && !this.#isOwn(row, message)) {
+      // The session was closed, or was never opened.
+      this.core.log.debug({ method: message.method }, 'from an agent, for no open session');
+      this.core.refuse(child, message, { code: rpcCode.resourceNotFound, message: 'Session not found' });
+      return;
+    }
+    const isMisused = message.kind === 'request' && row.isNotification === true;
+    const isOffered = row.capability === undefined || offers(this.core.editorCapabilities, row.capability);
+    if (isMisused || !isOffered) this.core.refuse(child, message, methodNotFound(message.method));
+    else this.#serve({ child, message, row, session });
+  }
+
+  /** Passes the editor's answer to a request on to the agent that has asked, or to whoever of us has. */
+  answer(message: Message): void {
+    if (this.core.requests.settleOwn(message.id!, message)) return;
+    this.terminals.hear(message);
+    const request = this.core.requests.take(message.id!);
+    if (request === undefined) return;
+    request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
+    const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
+    request.child.answer(splice(message.line, [edit]));
+  }
+
+  /** An extension method may name a session that only the agent knows, but none that the editor knows. */
+  #isOwn(row: Method<AgentRoute>, message: Message): boolean {
+    const named = sessionIdOf(message);
+    const isUnknown = row === unknownAgentMethod || row === actingAgentMethod;
+    return isUnknown && (named === undefined || !this.core.sessions.isGiven(named));
+  }
+
+  #serve(call: AgentCall): void {
+    const { message, row } = call;
+    switch (row.route) {
+      case 'file':
+        this.#file(call);
+        break;
+      case 'terminal':
+        this.terminals.serve(call, (edits) => this.#pass(call, edits));
+        break;
+      case 'elicitation':
+        this.#elicitation(call);
+        break;
+      case 'elicitationComplete':
+        this.#elicitationComplete(call);
+        break;
+      case 'mcp':
+        this.#mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
+        break;
+      case 'status':
+        this.#status(call);
+        break;
+      case 'cancel':
+        this.#cancel(call);
+        break;
+      case 'cursor':
+        if (isAnnounced(message.method, this.core.editorCapabilities)) this.#pass(call);
+        else this.cursor.serve(call);
+        break;
+      case 'announced':
+        this.#announced(call);
+        break;
+      case 'refuse':
+        this.#refuse(call, 'it is not for agents');
+        break;
+      case 'editor':
+        this.#pass(call);
+        break;
+    }
+  }
+
+  #file(call: AgentCall): void {
+    if (this.files === undefined)
+      this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
+    else this.files.serve(call, (...checked) => void this.#pass(...checked));
+  }
+
+  /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */
+  #announced(call: AgentCall): void {
+    if (isAnnounced(call.message.method, this.core.editorCapabilities)) this.#pass(call);
+    else this.#refuse(call, 'the editor has not announced it');
+  }
+
+  #refuse({ child, message }: AgentCall, why: string): void {
+    const { method } = message;
+    this.core.log.info({ method, root: child.root }, `refused to an agent: ${why}`);
+    this.core.refuse(child, message, methodNotFound(method));
+  }
+
+  /** Passes a message on to the editor. A request gets a new id, which is returned. */
+  #pass(
+    call: AgentCall,
+    edits: readonly Edit[] = [],
+    onOver?: (isAccepted: boolean) => void,
+  ): string | undefined {
+    const { child, message, session } = call;
+    const context = { map: session?.map ?? child.map, session };
+    if (message.kind === 'notification') {
+      const isUpdate = session !== undefined && message.method === 'session/update';
+      if (isUpdate && !this.#observe(session, message)) return undefined;
+      this.core.toEditor(child, message, context, edits);
+      return undefined;
+    }
+    if (this.core.isEditorGone) {
+      answerForEditor(child, message.id!, message.method);
+      return undefined;
+    }
+    const request = this.core.requests.pass({
+      child,
+      childId: message.id!,
+      method: message.method,
+      onOver,
+    });
+    if (request === undefined) {
+      this.core.refuse(child, message, tooMany);
+      onOver?.(false);
+      return undefined;
+    }
+    const id = { start: message.idStart, end: message.idEnd, text: request.editorId };
+    this.core.toEditor(child, message, context, [id, ...edits]);
+    return request.editorId;
+  }
+
+  /**
+   * Tells the observers about an update. False while the session is restored and the update is history: the editor has
+   * seen it already.
+   */
+  #observe(session: AgentSession, update: Message): boolean {
+    const kind = updateKindOf(update);
+    if (session.owner.state === 'restoring') {
+      session.owner.toldPast();
+      if (!ofPresent.has(kind)) return false;
+    }
+    if (!isMessageChunk(kind))
+      for (const observer of this.core.observers) observer.onUpdate?.(session, kind, update);
+    return true;
+  }
+
+  /** `elicitation/create`: refused in a mode that the editor does not offer; passed with ids that are unique for it. */
+  #elicitation(call: AgentCall): void {
+    const { child, message } = call;
+    const fault = this.#elicitationFault(message);
+    if (fault !== undefined) {
+      const text = `elicitation/create: ${fault}`;
+      this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
+      return;
+    }
+    const edits: Edit[] = [];
+    const about = fieldOf(message, 'requestId');
+    if (about !== undefined) {
+      const asked = child.open.find(jsonOf(message, about))?.editorId;
+      if (asked === undefined) {
+        // The agent asks about a request of ours, such as a repeated sign-in, which the editor does not know.
+        child.answer(resultLine(message.id!, '{"action":"cancel"}'));
+        return;
+      }
+      edits.push(replacing(about, asked));
+    }
+    const id = fieldOf(message, 'elicitationId');
+    if (id?.isString !== true) {
+      this.#pass(call, edits);
+      return;
+    }
+    const agentId = textOf(message, id);
+    const editorId = this.#elicitations.open(child, agentId);
+    if (editorId === undefined) {
+      this.core.refuse(child, message, tooMany);
+      return;
+    }
+    edits.push(replacing(id, JSON.stringify(editorId)));
+    this.#pass(call, edits, (isAccepted) => {
+      if (!isAccepted) this.#elicitations.end(child, agentId);
+    });
+  }
+
+  /** Why an `elicitation/create` is not passed on; undefined if it may be. */
+  #elicitationFault(message: Message): string | undefined {
+    const name = stringOf(message, 'elicitationMode') ?? '';
+    if (!offers(this.core.editorCapabilities, `elicitation.${name}`))
+      return `the client does not offer the mode "${name}"`;
+    return unsafeUrl(message);
+  }
+
+  /** `elicitation/complete`: passed with the editor's id of the elicitation. */
+  #elicitationComplete(call: AgentCall): void {
+    const { child, message } = call;
+    const id = fieldOf(message, 'elicitationId');
+    const editorId = id?.isString === true ? this.#elicitations.end(child, textOf(message, id)) : undefined;
+    if (id === undefined || editorId === undefined) return;
+    const edit = replacing(id, JSON.stringify(editorId));
+    this.core.toEditor(child, message, { map: child.map }, [edit]);
+  }
+
+  /** As `McpMessages.fromEditor`. */
+  mcpFromEditor(call: Call): void {
+    this.#mcp.fromEditor(call);
+  }
+
+  /** `auth/status_update`: all children say the same, so only the first child's is passed on, and only changes. */
+  #status(call: AgentCall): void {
+    const { child, message } = call;
+    const status = bodyTextOf(message) ?? '';
+    if (child !== this.children.usable()[0] || status === this.#lastStatus.get(message.method)) return;
+    this.#lastStatus.set(message.method, status);
+    this.#pass(call);
+  }
+
+  /** `$/cancel_request` of a request that the editor has open: passed with the editor's id of that request. */
+  #cancel(call: AgentCall): void {
+    const { child, message } = call;
+    const id = fieldOf(message, 'requestId');
+    if (id === undefined) return;
+    const text = jsonOf(message, id);
+    if (this.cursor.cancel(child, text)) return;
+    const request = this.core.requests.openOfAgents(child).find((open) => open.childId === text);
+    if (request === undefined) return;
+    child.deliver(splice(message.line, [replacing(id, request.editorId)]));
+  }
+
+  /** Forgets the elicitations and terminals of a child that has ended. */
+  forget(child: WorkspaceChild): void {
+    this.#elicitations.forget(child);
+    this.terminals.forget(child);
+    this.cursor.forget(child);
+  }
+}

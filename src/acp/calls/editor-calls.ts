@@ -1,0 +1,207 @@
+/** Where the editor's requests and notifications go, by the route of their method. */
+import { CaiError } from '../../errors';
+import { errorLine, resultLine, rpcErrorOf } from '../../rpc/answer';
+import { fieldOf, jsonOf, textOf, type Message } from '../../rpc/message';
+import { replacing, splice } from '../../rpc/splice';
+import type { WorkspaceChild } from '../child/workspace-child';
+import { findCheckedWorkspace } from '../../workspace/trust';
+import type { Children } from '../relay/children';
+import { withOwnLine, type Call } from '../sessions/call';
+import type { Core } from '../relay/core';
+import { SessionEnder } from './end-session';
+import { FanOut } from './fan-out';
+import { SessionOpener, type SessionOpenerOptions } from './open-session';
+import { isClosing, SessionRestorer, type SessionRestorerOptions } from './restore-session';
+import type { Session } from '../sessions/session';
+import { sessionIdOf } from '../sessions/session-ids';
+import { SessionList } from './session-list';
+import { cancelled, methodNotFound, unknownSession } from '../../rpc/protocol/refusals';
+
+/** What `EditorCalls` is made from. */
+export interface EditorCallsOptions
+  extends
+    Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
+    Pick<SessionRestorerOptions, 'agent' | 'attempts' | 'limitMs'> {
+  /** Serves `mcp/message`. */
+  mcpFromEditor(call: Call): void;
+}
+
+/** Serves the editor's calls, once `initialize` has been answered. */
+export class EditorCalls {
+  readonly #opener: SessionOpener;
+  readonly #ender: SessionEnder;
+  readonly #fanOut: FanOut;
+  readonly #list: SessionList;
+  readonly #restorer: SessionRestorer;
+
+  /** Works on the tables of `core`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly options: EditorCallsOptions,
+  ) {
+    this.#opener = new SessionOpener(core, children, options);
+    this.#restorer = new SessionRestorer(core, { ...options, opener: this.#opener });
+    this.#ender = new SessionEnder(core, children, options.host);
+    this.#fanOut = new FanOut(core, children);
+    this.#list = new SessionList(core, children, options.host);
+  }
+
+  /** Sends a call where its method's row says. If that fails, the failure is the answer. */
+  serve(given: Call): void {
+    // All but calls of open sessions may take long.
+    const call = given.row.route === 'session' ? given : withOwnLine(given);
+    this.#serve(call).catch((error: unknown) => this.core.fail(call, error));
+  }
+
+  // Without an `await` before the routing: calls go on in the order in which they came.
+  async #serve(call: Call): Promise<void> {
+    switch (call.row.route) {
+      case 'new':
+        await this.#opener.openNew(call);
+        break;
+      case 'all':
+        if (call.row.repeat === 'clear' && this.options.host.workspaces !== undefined)
+          throw new CaiError(
+            'NOT_OFFERED',
+            'signing out would concern everybody who uses this server: ask whoever runs it',
+          );
+        await this.#fanOut.serve(call);
+        break;
+      case 'primary':
+        this.#send(this.children.primary(), call);
+        break;
+      case 'list':
+        await this.#list.serve(call);
+        break;
+      case 'cancel':
+        // It exists only as a notification, but every request is answered.
+        if (call.request === undefined) this.#cancel(call.message);
+        else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
+        break;
+      case 'mcp':
+        this.options.mcpFromEditor(call);
+        break;
+      case 'any':
+        await this.#serveAny(call);
+        break;
+      default:
+        await this.#serveSession(call);
+    }
+  }
+
+  /** A call for the session that it names. */
+  async #serveSession(call: Call): Promise<void> {
+    const { message, row } = call;
+    const editorId = sessionIdOf(message);
+    if (editorId === undefined) {
+      throw new CaiError('INVALID_PARAMS', `${message.method}: sessionId must be a string`);
+    }
+    const { sessions } = this.core;
+    const owner = sessions.get(editorId);
+    if (owner?.isHeld === true && this.#waits(owner, call)) return;
+    const session = owner?.open;
+    const hold = async (step: (held: Session) => Promise<void>): Promise<void> =>
+      await sessions.hold(editorId, step);
+    switch (row.route) {
+      case 'open':
+        await hold((held) => this.#opener.openKnown(call, held));
+        break;
+      case 'delete':
+        await hold(() => this.#ender.delete(call, editorId));
+        break;
+      case 'fork':
+        if (session === undefined)
+          await hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
+        else await hold(() => this.#opener.fork(call, session));
+        break;
+      default:
+        if (session === undefined) await this.#serveAbsent(call, editorId, owner);
+        else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
+        else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
+        else this.core.toAgent(session.child, call, { map: session.map, session });
+    }
+  }
+
+  /** A call for a session that no agent has. */
+  async #serveAbsent(call: Call, editorId: string, owner: Session | undefined): Promise<void> {
+    if (call.row.isAboutStored === true)
+      await this.core.sessions.hold(editorId, () => this.#ender.serveClosed(call, editorId));
+    else if (owner?.lost !== undefined) await this.#restorer.serve(call, owner);
+    else throw unknownSession(editorId);
+  }
+
+  /** Has a call wait for the earlier calls of its session; false if it need not wait. */
+  #waits(owner: Session, call: Call): boolean {
+    const { message, request } = call;
+    const isCancel = message.method === 'session/cancel' && request === undefined;
+    if (owner.endRestore !== undefined && isClosing(call)) {
+      owner.endRestore(call);
+    } else if (owner.endRestore !== undefined && isCancel) {
+      this.#cancelPrompts(owner);
+    } else if (!owner.wait(call)) {
+      if (!isCancel) throw new CaiError('AGENT_STALLED', `too much waits for session ${owner.editorId}`);
+      // It may also be meant for a turn that the agent is at.
+      this.#cancelPrompts(owner);
+      return false;
+    }
+    return true;
+  }
+
+  /** Answers the waiting prompts, which no agent has got. Source: ACP v1, prompt turn, cancellation. */
+  #cancelPrompts(owner: Session): void {
+    for (const call of owner.takePrompts())
+      if (call.request !== undefined)
+        this.core.answer(call, resultLine(call.request.id, '{"stopReason":"cancelled"}'));
+  }
+
+  /**
+   * A call that goes where its params say: to a session, sessions or a folder. If they name none, a request goes to the
+   * only child or to the one that was used last, and a notification to all.
+   */
+  async #serveAny(call: Call): Promise<void> {
+    const { message, request } = call;
+    const cwd = fieldOf(message, 'cwd');
+    if (sessionIdOf(message) !== undefined) {
+      await this.#serveSession(call);
+    } else if (fieldOf(message, 'sessionRefs') !== undefined) {
+      await this.#list.serveNamed(call);
+    } else if (cwd?.isString === true) {
+      const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.host);
+      const child = this.children.forWorkspace(workspace);
+      this.core.toAgent(child, call, { map: this.children.mapFor(workspace) });
+    } else {
+      const child = this.#unnamedChild(message);
+      if (child !== undefined) this.#send(child, call);
+      else if (request === undefined) for (const each of this.children.usable()) this.#send(each, call);
+      else this.core.answer(call, errorLine(request.id, methodNotFound(message.method)));
+    }
+  }
+
+  #unnamedChild(message: Message): WorkspaceChild | undefined {
+    const usable = this.children.usable();
+    if (message.kind === 'notification') return undefined;
+    return usable.length === 1 ? usable[0] : this.children.lastUsed;
+  }
+
+  #send(child: WorkspaceChild, call: Call): void {
+    this.core.toAgent(child, call, { map: child.map });
+  }
+
+  /**
+   * `$/cancel_request`: to the children that serve the request, under the ids that they know. One that
+   * the proxy itself still holds is answered here. An id that is not open means nothing.
+   */
+  #cancel(message: Message): void {
+    const id = fieldOf(message, 'requestId');
+    const request = id === undefined ? undefined : this.core.requests.find(jsonOf(message, id));
+    if (id === undefined || request === undefined) return;
+    request.isCancelled = true;
+    if (request.targets.length === 0 && this.core.requests.finish(request)) {
+      this.core.lane.queue(errorLine(request.id, rpcErrorOf(cancelled())));
+    }
+    for (const { child, childId } of request.targets) {
+      child.notify(splice(message.line, [replacing(id, childId)]), true);
+    }
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * `initialize`: answered once, before any workspace is known. The answer is a profile of the agent, else the answer of a
+ * first child if it comes in time, else one that offers no capabilities.
+ */
+import type { Host } from '../../system/host';
+import { loggedFailure } from '../../agent/agent-end';
+import { messageOf } from '../../errors';
+import { resultLine } from '../../rpc/answer';
+import type { Config } from '../../config/config';
+import type { AgentCommand } from '../../agent/catalog';
+import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
+import type { Workspace } from '../../workspace/root';
+import { findCheckedWorkspace } from '../../workspace/trust';
+import type { Children } from '../relay/children';
+import type { Call } from '../sessions/call';
+import type { Core } from '../relay/core';
+import { minimalResult, readHello, resultFor } from '../profiles/initialize';
+import type { KnownAnswer, Profiles } from '../profiles/profiles';
+import type { SignIn } from '../sign-in/sign-in';
+
+/** What the greeting is made from. */
+export interface GreetingOptions {
+  /** As in `ProxyOptions`. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** As in `ProxyOptions`. */
+  readonly terminals: Config['acp']['terminal'];
+  /** As in `ProxyOptions`. */
+  readonly hasFiles: boolean;
+  /** Where our own folders are found. */
+  readonly host: Host;
+  /** What becomes of sign-ins in a terminal. */
+  readonly signIn: SignIn;
+  /** What may be answered before an agent runs. */
+  readonly profiles: Profiles;
+  /** What the editor's first line, an `initialize`, has been answered with already. */
+  readonly answered: KnownAnswer | undefined;
+  /** As in `ProxyOptions`. */
+  hasOwnData(root: string): boolean;
+  /** After `isUnderWay`: the editor may be read on. */
+  onRoom(): void;
+}
+
+/** The answer of a first child, or why there is none, for the log. */
+interface Outcome {
+  readonly hello?: string;
+  readonly why?: object;
+}
+
+/** How long `initialize` waits for an agent's answer before it is answered without capabilities, in milliseconds. */
+const bootstrapMs = 15_000;
+
+/** Answers `initialize`. */
+export class Greeting {
+  #isUnderWay = false;
+  #workspace: Promise<Workspace | undefined> | undefined;
+
+  /** `options` as in `ProxyOptions`. */
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly options: GreetingOptions,
+  ) {}
+
+  /**
+   * `initialize` is being answered, or the first child is about to be started: do not read the editor until `onRoom`. Its
+   * next line will most likely need that child.
+   */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
+  /** Serves a call. A second `initialize` gets the same answer. */
+  serve(call: Call): void {
+    if (call.request !== undefined) this.#answer(call).catch((error: unknown) => this.core.fail(call, error));
+  }
+
+  async #answer(call: Call): Promise<void> {
+    const id = call.request!.id;
+    if (this.core.initializeResult !== undefined) {
+      this.core.answer(call, resultLine(id, resultFor(call.message, this.core.initializeResult)));
+      return;
+    }
+    const hello = readHello(call.message, this.options);
+    this.core.editorCapabilities = hello.capabilities;
+    this.children.helloParams = hello.childParams;
+    this.#isUnderWay = true;
+    await this.#placeSignIns();
+    const { answered } = this.options;
+    const known = answered ?? this.options.profiles.find(hello.childParams);
+    if (known !== undefined) {
+      this.core.initializeResult = known.result;
+      if (answered === undefined)
+        this.core.answer(call, resultLine(id, resultFor(call.message, known.result)));
+      else this.core.requests.finish(call.request!);
+      // The answer is written before anything else is done.
+      await new Promise(setImmediate);
+      this.core.log.info({ source: known.source }, 'initialize is answered with a profile');
+      await this.#warmUp();
+    } else {
+      const result = await this.#bootstrap();
+      this.core.initializeResult = result;
+      this.core.answer(call, resultLine(id, resultFor(call.message, result)));
+    }
+    this.#isUnderWay = false;
+    this.options.onRoom();
+  }
+
+  /**
+   * The answer of a first child, or the minimal one. That child serves the proxy's own working directory, if
+   * that is a workspace, since some editors start agents in the project.
+   */
+  async #bootstrap(): Promise<string> {
+    const workspace = await this.#ownWorkspace();
+    const child = workspace === undefined ? this.children.primary() : this.children.forWorkspace(workspace);
+    const { hello, why } = await new Promise<Outcome>((resolve) => {
+      const late = { why: { reason: `no answer in ${bootstrapMs / 1_000} s` } };
+      const timer = setTimeout(() => resolve(late), bootstrapMs);
+      const over = (outcome: Outcome): void => {
+        clearTimeout(timer);
+        resolve(outcome);
+      };
+      child.onDelay = (reason) => over({ why: { reason } });
+      child.whenReady({
+        bytes: 0,
+        run: () => over({ hello: child.hello!.editorResult }),
+        onFailure: (failure) => over({ why: loggedFailure(failure) }),
+      });
+    });
+    if (hello !== undefined) {
+      this.options.profiles.answeredFrom(child);
+      return hello;
+    }
+    this.core.log.warn(why, 'initialize is answered without the agent: no optional capability is offered');
+    return minimalResult;
+  }
+
+  /**
+   * Starts the child that will most likely be needed first, and does not wait. A failure is told to the call that
+   * needs it.
+   */
+  async #warmUp(): Promise<void> {
+    const workspace = await this.#ownWorkspace();
+    // A child that was started for no session is of no use to one.
+    if (this.options.config.agent.process === 'session') return;
+    try {
+      if (workspace !== undefined) this.children.forWorkspace(workspace);
+    } catch (error) {
+      // For example, because the editor has gone meanwhile.
+      this.core.log.info({ reason: messageOf(error) }, 'no agent is started yet');
+    }
+  }
+
+  /** If the current workspace has sign-ins of its own, a sign-in before any session is one for that workspace. */
+  async #placeSignIns(): Promise<void> {
+    const { agent, config, host, signIn } = this.options;
+    if (!mayHaveOwnSignIns(agent.name, config, host.cwd, host.home)) return;
+    const root = (await this.#ownWorkspace())?.root;
+    signIn.ownRoot = root !== undefined && this.options.hasOwnData(root) ? root : undefined;
+  }
+
+  /** Looked up once, because `git` has to be started for it. */
+  async #ownWorkspace(): Promise<Workspace | undefined> {
+    return await (this.#workspace ??= this.#findWorkspace());
+  }
+
+  async #findWorkspace(): Promise<Workspace | undefined> {
+    try {
+      const workspace = await findCheckedWorkspace(this.options.host.cwd, this.options.host);
+      this.options.profiles.ownRoot = workspace.root;
+      return workspace;
+    } catch (error) {
+      this.core.log.info({ reason: messageOf(error) }, 'the working directory is no workspace');
+      return undefined;
+    }
+  }
+}

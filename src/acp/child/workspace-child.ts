@@ -1,0 +1,287 @@
+/**
+ * One child: an agent that serves one workspace. It knows which requests are open at the agent and what waits for
+ * the agent's start. What lines mean is not decided here.
+ */
+import type { AgentProcess, StopLadder } from '../../agent/process';
+import type { StatusLink } from '../../rpc/status';
+import type { CaiError } from '../../errors';
+import { newOwnId, requestLine } from '../../rpc/answer';
+import type { Message } from '../../rpc/message';
+import type { Line } from '../../rpc/splice';
+import type { Lane } from '../../rpc/writer';
+import type { PathMap } from '../../system/paths/path-map';
+import { stalled, tooLate, undelivered } from './child-failures';
+import type { AgentHello, WorkspaceChildOptions } from './child-data';
+import { HeldTasks, type HeldTask } from './waiting-tasks';
+import { AgentStarts, type AgentStartsOptions } from './agent-starts';
+import { OpenRequests, type ChildRequest } from './open-requests';
+
+/** An agent at work for one workspace. */
+export class WorkspaceChild {
+  /** Real path of the workspace's root; undefined for the child that serves none. */
+  readonly root: string | undefined;
+  /** Identity of that folder when the child was made, from `identify`. */
+  readonly identity: string | undefined;
+  /** Between the editor's paths and the agent's, for messages that name no session. */
+  readonly map: PathMap;
+  /** Its lane to the editor. */
+  readonly lane: Lane;
+  /** What is open at the agent, by the id that it knows (JSON text). */
+  readonly open = new OpenRequests();
+  /** Its answer to `initialize`; undefined until that has come. */
+  hello: AgentHello | undefined;
+  /** The image that the agent runs in, once it runs; undefined for an agent on this machine. */
+  image: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
+  /**
+   * What kept the agent from starting soon, as the building of an image, and since when (milliseconds since 1970); once
+   * it runs, for how long. Undefined once the user has been told.
+   */
+  delay: { readonly what: string; readonly beganAt: number; tookMs?: number } | undefined;
+  /** Called with what keeps the agent from starting soon. */
+  onDelay: ((reason: string) => void) | undefined;
+  /** It is not started again: its failure is not one that is retried, or the attempts are used up. */
+  isGivenUp = false;
+  /** Why it ended. */
+  endReason: CaiError | undefined;
+  /** It ended because it was no longer wanted. */
+  wasStopped = false;
+  #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
+  readonly #held: HeldTasks;
+  #starts!: AgentStarts;
+  /** The last one that was started. */
+  #process: AgentProcess | undefined;
+  #isHeldBack = false;
+  #hasServed = false;
+  #isCutOff = false;
+  /** How many bytes it was sent before the last cancel. */
+  #cancelledAt = -1;
+
+  /** Makes a child that has not been started. */
+  constructor(private readonly options: WorkspaceChildOptions) {
+    this.root = options.root;
+    this.identity = options.identity;
+    this.map = options.map;
+    this.#held = new HeldTasks(options.inputBudgetBytes);
+    this.lane = options.writer.lane(() => {
+      this.#isHeldBack = false;
+      this.resume();
+    });
+  }
+
+  /**
+   * Starts the agent, with a delay if earlier starts have failed, and again if the start fails and may succeed later.
+   * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
+   */
+  start(
+    handlers: Pick<AgentStartsOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onAsks'> & {
+      onStart(): void;
+    },
+  ): void {
+    this.#starts = new AgentStarts({
+      ...this.options.process,
+      ...handlers,
+      delayMs: () => this.options.attempts.delayMs,
+      onStart: (process) => {
+        this.#process = process;
+        handlers.onStart();
+      },
+      onMute: () => this.cutOff(Infinity),
+      onFailure: (reason) => this.#failed(reason),
+      onEnd: (reason) => {
+        this.#end(reason);
+        handlers.onEnd(reason);
+      },
+    });
+    this.#starts.start();
+  }
+
+  /** Unless it is ready after `limitMs` milliseconds, which may be `Infinity`, its start fails with `reason`. */
+  limitStart(limitMs: number, reason: CaiError): void {
+    if (this.#state === 'starting') this.#starts.limit(limitMs, reason);
+  }
+
+  /** Starting until it has answered `initialize`; stopping once it is asked to end. */
+  get state() {
+    return this.#state;
+  }
+
+  /** New work may be given to it. */
+  get isUsable(): boolean {
+    return this.#state === 'starting' || this.#state === 'ready';
+  }
+
+  /** Id of its process, once that is started. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** The connection to the program that runs the agent; undefined for an agent on this machine. */
+  get link(): StatusLink | undefined {
+    return this.#process?.link;
+  }
+
+  /** It has answered a request of the editor: its start was a success. */
+  setServed(): void {
+    if (!this.#hasServed) this.options.attempts.succeeded();
+    this.#hasServed = true;
+  }
+
+  /** Runs a task now, or when the agent has started. */
+  whenReady(task: HeldTask): void {
+    if (this.#state === 'ready') {
+      task.run();
+    } else if (this.#state !== 'starting') {
+      task.onFailure(this.endReason ?? tooLate(this.name));
+    } else if (!this.#held.add(task)) {
+      task.onFailure(stalled(this.name));
+    }
+  }
+
+  /** The agent has answered `initialize`: what waited goes to it. */
+  setReady(): void {
+    if (this.#state !== 'starting') return;
+    this.#state = 'ready';
+    this.#starts.lift();
+    for (const task of this.#held.takeAll()) task.run();
+  }
+
+  /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
+  request(childId: string, line: Line, request: ChildRequest): void {
+    if (this.#isOverBudget()) {
+      request.onFailure(stalled(this.name));
+      return;
+    }
+    this.open.add(childId, request, this.#process?.sentBytes);
+    this.#process?.send(line);
+  }
+
+  /**
+   * Sends a request of our own, once the agent has started; `params` is JSON text. Rejects with a `CaiError` if there
+   * is no answer. The promise settles only after all lines that came in the same chunk; `onAnswer` is called before
+   * the next line is read.
+   */
+  ask(
+    method: string,
+    params: string,
+    about: Partial<Pick<ChildRequest, 'resultPlan' | 'session' | 'onAnswer'>> = {},
+  ): Promise<Message> {
+    const childId = newOwnId();
+    const line = requestLine(childId, method, params);
+    return new Promise((resolve, reject) => {
+      const onAnswer = (answer: Message): void => {
+        about.onAnswer?.(answer);
+        resolve(answer);
+      };
+      const run = (): void => this.request(childId, line, { ...about, method, onAnswer, onFailure: reject });
+      this.whenReady({ bytes: line.length, run, onFailure: reject });
+    });
+  }
+
+  /** Sends a notification. One that the agent has no room for is dropped, unless it cancels something. */
+  notify(line: Line, isCancel: boolean): void {
+    if (this.#isOverBudget() && !isCancel) {
+      this.options.log.warn({ root: this.root }, 'agent does not read: a notification was dropped');
+      return;
+    }
+    if (isCancel) this.#cancelledAt = this.#process?.sentBytes ?? 0;
+    this.#process?.send(line);
+    this.#endIfHopeless();
+  }
+
+  /** Sends the answer to a request of the agent. */
+  answer(line: Line): void {
+    this.#process?.send(line);
+    this.#endIfHopeless();
+  }
+
+  /** Queues a line or several for the editor; the agent is not read on while too many wait. */
+  deliver(line: Line): void {
+    this.lane.queue(line);
+    if (this.#isHeldBack || !this.lane.stopIfFull()) return;
+    this.#isHeldBack = true;
+    this.pause();
+  }
+
+  /** Stops reading the agent until as many calls of `resume` have come. */
+  pause(): void {
+    this.#process?.pause();
+  }
+
+  /** Takes one `pause` back. */
+  resume(): void {
+    this.#process?.resume();
+  }
+
+  /** Fails everything open and ends the agent, which is of no use. */
+  abandon(reason: CaiError, ladder: StopLadder): void {
+    this.endReason = reason;
+    this.#setStopping();
+    this.#failAll(reason);
+    void this.stop(ladder);
+  }
+
+  /**
+   * The connection to the agent is lost; it may have received so many bytes. It gets no more work. Requests after these
+   * bytes fail with `UNDELIVERED`, unless a cancel is among them. An agent that had done nothing yet just ends.
+   */
+  cutOff(takenBytes: number): void {
+    if (this.#state !== 'ready' || !this.#hasServed) return;
+    this.#isCutOff = true;
+    this.#setStopping();
+    if (this.#cancelledAt < takenBytes) this.open.failAfter(takenBytes, undelivered(this.name));
+  }
+
+  /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
+  async stop(ladder: StopLadder): Promise<void> {
+    if (this.isUsable) this.#setStopping();
+    await this.#starts.stop(ladder);
+  }
+
+  #setStopping(): void {
+    this.#state = 'stopping';
+    this.options.onStopping();
+  }
+
+  /** More waits to be read by the agent than so many budgets. */
+  #isOverBudget(budgets = 1): boolean {
+    return (this.#process?.unreadBytes ?? 0) > budgets * this.options.inputBudgetBytes;
+  }
+
+  /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
+  #endIfHopeless(): void {
+    // A second stop would only give it more time.
+    if (!this.isUsable || !this.#isOverBudget(2)) return;
+    this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
+    void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
+  }
+
+  /** Its process has ended. Returns undefined if it is started again, else why not. */
+  #failed(reason: CaiError): CaiError | undefined {
+    const { attempts } = this.options;
+    if (!this.isUsable || this.#hasServed) return reason;
+    const final = attempts.failed(reason, this.#state === 'ready');
+    this.isGivenUp = final !== undefined;
+    if (this.#state === 'ready') return final ?? reason;
+    // The next process is asked again.
+    if (final === undefined) this.open.clear();
+    return final;
+  }
+
+  #end(reason: CaiError): void {
+    this.wasStopped = this.#state === 'stopping' && this.endReason === undefined && !this.#isCutOff;
+    this.#state = 'ended';
+    this.endReason ??= reason;
+    this.#failAll(reason);
+  }
+
+  #failAll(reason: CaiError): void {
+    const held = this.#held.takeAll();
+    this.open.failAll(reason);
+    for (const task of held) task.onFailure(reason);
+  }
+
+  /** Name of the agent. */
+  get name(): string {
+    return this.options.process.agent.name;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Lines that are not valid messages. The editor is told of its own; an agent's are never passed to the editor. If
+ * such a line would have answered a request, that request gets an error, so that nobody waits for ever.
+ */
+import { hastyStop } from '../agent/process';
+import { CaiError, rpcCode } from '../errors';
+import { errorLine, type RpcError } from '../rpc/answer';
+import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
+import { openBrace, skipSpace } from '../rpc/json';
+import { Skim } from '../rpc/long-line';
+import type { WorkspaceChild } from './child/workspace-child';
+import type { Core } from './relay/core';
+
+const texts = {
+  json: 'Parse error: the line is not JSON in UTF-8',
+  batch: 'Invalid request: batches are not part of ACP',
+  envelope: 'Invalid request: not a JSON-RPC 2.0 request, notification or response',
+  long: 'Invalid request: an id is longer than 4 KiB',
+  duplicate: 'Invalid request: a key that the message is routed by stands twice',
+} as const;
+
+const overlong = 'the line is longer than the limit';
+
+/** Answers for lines that cannot be passed on. */
+export class Defects {
+  /** Works on the tables of `core`. */
+  constructor(private readonly core: Core) {}
+
+  /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */
+  refuse(id: string, reason: string): void {
+    const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${reason}` };
+    this.core.lane.queue(errorLine(id, error));
+  }
+
+  /** A line of the editor that is not a message. Source: ACP SDK: -32700 and -32600, `id` null if unknown. */
+  fromEditor(message: Message): void {
+    const defect = message.defect!;
+    const { id } = message;
+    if (message.method === '' && id !== undefined && this.#failAgentRequest(id)) return;
+    const isNotification = defect === 'duplicate' && id === undefined;
+    if (isNotification) return;
+    const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+    this.core.lane.queue(errorLine(id ?? 'null', { code, message: texts[defect] }));
+  }
+
+  /** A line of an agent that is not a message. It is logged without its content, which could be secret. */
+  fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
+    this.core.log.warn({ root: child.root, bytes: line.length, defect }, 'a line of the agent was dropped');
+    // A line that begins otherwise is not meant as a message, even if it quotes one, as a log line may.
+    if (line[skipSpace(line, 0)] !== openBrace) return;
+    const skim = new Skim();
+    skim.push(line);
+    const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
+    this.#refuseFromAgent(child, skim, { code, message: texts[defect!] });
+  }
+
+  /** A line of the editor that is longer than the limit. */
+  overlongFromEditor(skim: Skim): void {
+    this.core.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
+    const { id } = skim;
+    if (skim.isResponse && id !== undefined && this.#failAgentRequest(id)) return;
+    if (id !== undefined || !skim.isMethod) this.refuse(id ?? 'null', overlong);
+  }
+
+  /**
+   * A line of an agent that is longer than the limit. If its id is unknown, nobody can be answered: the agent is
+   * ended.
+   */
+  overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
+    this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
+    if (skim.isKnown) {
+      const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` };
+      this.#refuseFromAgent(child, skim, error);
+    } else {
+      const text = `the agent was ended: ${overlong} and has no id at its beginning`;
+      end(child, new CaiError('AGENT_EXITED', text));
+    }
+  }
+
+  /** Fails the request that the line would have answered, or answers the request that it would have been. */
+  #refuseFromAgent(child: WorkspaceChild, { id, ids, isMethod, isResponse }: Skim, error: RpcError): void {
+    const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
+    const isAnswer = isResponse || !isMethod;
+    const failed = isAnswer ? ids.filter((each) => child.open.fail(each, reason)) : [];
+    if (isMethod && id !== undefined && failed.length === 0) child.answer(errorLine(id, error));
+  }
+
+  /** A bug of ours in serving a line of an agent. What the agent now waits for is unknown, so it is ended. */
+  unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
+    this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
+    const text = 'what the agent has sent could not be served, and the agent was ended: try again';
+    end(child, new CaiError('AGENT_ANSWER', text));
+  }
+
+  /** Fails the agent's request, or our own, that the editor knows by that id; false if there is none. */
+  #failAgentRequest(editorId: string): boolean {
+    if (this.core.requests.settleOwn(editorId)) return true;
+    const request = this.core.requests.take(editorId);
+    if (request === undefined) return false;
+    request.onOver?.(false);
+    const error: RpcError = {
+      code: rpcCode.internalError,
+      message: "the client's answer could not be passed on",
+    };
+    request.child.answer(errorLine(request.childId, error));
+    return true;
+  }
+}
+
+/** Source: ACP v1, `ErrorCode` is an int32. */
+const maxCode = 2 ** 31 - 1;
+
+/**
+ * The line of an agent's error answer, with an error that JSON-RPC allows: strict editors ignore an answer with
+ * another, and their request would stay open. Without a line end; undefined if the error is allowed as it is.
+ */
+export function repairedError(answer: Message): Buffer | undefined {
+  const code = fieldOf(answer, 'errorCode');
+  const hasCode = code !== undefined && isCode(Number(jsonOf(answer, code)));
+  if (hasCode && /^-?\d+$/.test(jsonOf(answer, code)) && fieldOf(answer, 'errorMessage')?.isString === true)
+    return undefined;
+  const error = errorOf(answer);
+  return errorLine(answer.id!, {
+    code: isCode(error.code) ? error.code : rpcCode.internalError,
+    message: typeof error.message === 'string' ? error.message : 'no reason given',
+    data: error.data,
+  }).subarray(0, -1);
+}
+
+function isCode(value: unknown): value is number {
+  return Number.isInteger(value) && Math.abs(value as number) <= maxCode;
+}
+
+function errorOf(answer: Message): { code?: unknown; message?: unknown; data?: unknown } {
+  try {
+    const error = bodyOf(answer);
+    return typeof error === 'object' && error !== null ? error : { message: error };
+  } catch {
+    // It is nested too deeply for the parser.
+    return {};
+  }
+}
+
+/** Ends an agent that is of no use any more. One that is being ended already would only get more time. */
+function end(child: WorkspaceChild, reason: CaiError): void {
+  if (child.isUsable) child.abandon(reason, hastyStop);
+}

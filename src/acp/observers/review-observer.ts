@@ -1,0 +1,100 @@
+/** Tells the user at the end of each turn which files are new or changed that a program on this machine would run. */
+import type { Host } from '../../system/host';
+import { messageOf } from '../../errors';
+import type { Message } from '../../rpc/message';
+import { Watch, type News } from '../../workspace/review/watch';
+import type { AgentSession } from '../sessions/session';
+import { printableLine } from '../../system/quoted';
+import type { Core } from '../relay/core';
+import type { SessionObserver } from '../sessions/observer';
+import { tellInThread } from '../relay/thread';
+import { isInside } from '../../system/paths/is-inside';
+
+/** Of more files only the number is told; `cai review` lists all. */
+const maxNamed = 10;
+/** Longer names are cut, in characters. */
+const maxNameLength = 200;
+
+/** Follows the sessions of one proxy whose agents run in containers. */
+export class ReviewObserver implements SessionObserver {
+  readonly #watches = new Map<string, Watch>();
+
+  /** `host` has the folder of our records. */
+  constructor(
+    private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities' | 'log'>,
+    private readonly host: Host,
+  ) {}
+
+  /** Begins to watch the workspace: files that are there now are not told. */
+  onOpen(session: AgentSession): void {
+    // The editor waits for the answer that has opened it.
+    setImmediate(() => this.#safely(() => this.#follow(session)));
+  }
+
+  /** At the end of a turn: the user is told before the editor gets the answer. */
+  onAnswer(session: AgentSession, method: string): void {
+    if (method === 'session/prompt') this.#safely(() => this.#look(session));
+  }
+
+  /** A turn that its agent did not answer has ended, too. */
+  onLost(session: AgentSession, call: Message): void {
+    if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
+  }
+
+  #look(session: AgentSession): void {
+    const watch = this.#follow(session);
+    if (watch === undefined || this.core.isEditorGone) return;
+    const tell = ({ changed, crowds }: News): void => {
+      if (changed.length > 0)
+        tellInThread(this.core, session, {
+          title: 'There are new or changed files that programs on your machine may run.',
+          description: `Made or changed: ${named(changed)}. If that was not you, look at them before you go on: \`cai review\` shows them, and \`cai review --restore\` puts them aside.`,
+        });
+      if (crowds.length > 0)
+        tellInThread(this.core, session, {
+          title: 'Not everything could be looked at that programs on your machine may run.',
+          description: `Too much, or not readable: ${named(crowds)}. What changes there is not noticed, so this is said after each turn.`,
+        });
+    };
+    watch.look(foldersOf(session), (news) => this.#safely(() => tell(news)));
+  }
+
+  #follow(session: AgentSession): Watch | undefined {
+    const { root } = session.child;
+    if (root === undefined) return undefined;
+    let watch = this.#watches.get(root);
+    if (watch === undefined) {
+      watch = new Watch(this.host.folders.state, root);
+      this.#watches.set(root, watch);
+    }
+    for (const folder of foldersOf(session)) watch.open(folder);
+    return watch;
+  }
+
+  /** Runs `action`; an error is logged, because observers must not throw. */
+  #safely(action: () => void): void {
+    try {
+      action();
+    } catch (reason) {
+      this.core.log.warn({ reason: messageOf(reason) }, 'the workspace could not be looked at');
+    }
+  }
+}
+
+/** The root of a session's workspace, and its own folders in it, as they were when it was opened. */
+function foldersOf({ child, roots }: AgentSession): string[] {
+  const root = child.root!;
+  const inside = roots.map(({ real }) => real).filter((real) => isInside(real, root));
+  return [...new Set([root, ...inside])];
+}
+
+/** An agent chooses the names, and an editor may show the text with markup. */
+function named(paths: readonly string[]): string {
+  const names = paths.slice(0, maxNamed).map((path) => {
+    const text = printableLine(path).replaceAll('`', '\ufffd');
+    const name = `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
+    return text.endsWith('/') ? `${name} (other users of this machine can write there)` : name;
+  });
+  const rest = paths.length - names.length;
+  return rest === 0 ? names.join(', ') : `${names.join(', ')} and ${rest} more`;
+}

@@ -1,0 +1,58 @@
+import type { AgentCommand } from '../agent/catalog';
+import type { Config } from '../config/config';
+import type { KnownAnswer, Profiles } from './profiles/profiles';
+import type { Recorder } from './recording/recorder';
+import type { Core } from './relay/core';
+import type { LineWriter } from '../rpc/writer';
+import type { SessionObserver } from './sessions/observer';
+import type { SessionStore } from './sessions/session-records';
+import type { SignIn } from './sign-in/sign-in';
+import type { Host } from '../system/host';
+import type { Log } from '../system/log';
+import type { Workspace } from '../workspace/root';
+
+/** What a proxy is made from. */
+export interface ProxyOptions {
+  /** The agent to run. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** This machine. Agents get its environment; its current folder is the proxy's. */
+  readonly host: Host;
+  /** Where the commands run that agents start in the editor's terminals; `off`: agents get no terminals. */
+  readonly terminals: Config['acp']['terminal'];
+  /** Rewrites the agent's ways to sign in. */
+  readonly signIn: SignIn;
+  /** What `initialize` may be answered with before an agent runs. */
+  readonly profiles: Profiles;
+  /** As in `GreetingOptions`. */
+  readonly answered: KnownAnswer | undefined;
+  /** Where the sessions of this and earlier processes are remembered. */
+  readonly sessions: SessionStore;
+  /** Writes to the editor. */
+  readonly writer: LineWriter;
+  /** Records all messages; undefined: nothing is recorded. */
+  readonly recorder: Recorder | undefined;
+  /** The log. */
+  readonly log: Log;
+  /** What else follows its sessions. */
+  observers(core: Core): readonly SessionObserver[];
+  /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
+  hasOwnData(root: string | undefined): boolean;
+  /** As in `QuestionsOptions`. */
+  readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
+  /** As in `ChildrenOptions`. */
+  configOf(root: string): Config;
+  /** Whether agents may read and write the files of their sessions' folders through the editor. */
+  readonly hasFiles: boolean;
+  /** As in `ChildrenOptions`. */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** As in `McpServersOptions`. */
+  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+  /** An agent has ended without being asked to. */
+  readonly onUnexpectedEnd?: (() => void) | undefined;
+  /** After `stopIfBusy` was true: the editor may be read on. */
+  onRoom(): void;
+}

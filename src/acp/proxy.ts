@@ -1,0 +1,227 @@
+/**
+ * The flow. `fromEditor` and `fromAgent` each take one line and pass it on in the same turn of the event loop, to where
+ * the tables of `rpc/protocol/` say. What a method needs beyond that is in the files of `acp/calls/` and of this folder.
+ */
+import { planOf, type Plan } from '../rpc/json';
+import type { OverlongLine } from '../rpc/line';
+import type { Message } from '../rpc/message';
+import { Scanner } from '../rpc/scanner';
+import { settingsObserver } from './sessions/observer';
+import type { WorkspaceChild } from './child/workspace-child';
+import { AgentRequests } from './agent-requests';
+import { FileRequests } from './file-requests';
+import { Children } from './relay/children';
+import { Core } from './relay/core';
+import type { Call } from './sessions/call';
+import { CursorRequests } from './cursor/requests';
+import { Questions } from './observers/questions';
+import { Defects, repairedError } from './defects';
+import { EditorCalls } from './calls/editor-calls';
+import { agentRow } from '../rpc/protocol/acting-methods';
+import { errorObject } from '../rpc/protocol/fields';
+import { isTooLong } from '../rpc/protocol/refusals';
+import { Greeting } from './calls/greeting';
+import { McpServers } from './mcp/mcp-servers';
+import { editorMethods, unknownEditorMethod, type EditorRoute, type Method } from '../rpc/protocol/methods';
+import type { ChildRecorder } from './recording/recorder';
+import { SessionMemory } from './sessions/session-memory';
+import type { ProxyOptions } from './proxy-options';
+import { endAll, proxyEnding } from './shutdown';
+import { Terminals } from './terminals';
+
+/** One editor connection. */
+export class Proxy {
+  readonly #core: Core;
+  readonly #children: Children;
+  readonly #calls: EditorCalls;
+  readonly #mcp: McpServers;
+  readonly #agentRequests: AgentRequests;
+  readonly #terminals: Terminals;
+  readonly #questions: Questions;
+  readonly #defects: Defects;
+  readonly #editorScanner: Scanner;
+  readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
+  readonly #greeting: Greeting;
+  #hasEnded = false;
+
+  /** Nothing is started before the editor's first line. */
+  constructor(private readonly options: ProxyOptions) {
+    const { config, host, writer, log, sessions, signIn } = options;
+    const core = new Core({
+      ...{ sessions, log, signIn },
+      queueBytes: config.acp.queueToAgentBytes,
+      lane: writer.lane(() => options.onRoom()),
+      serve: (call) => this.#calls.serve(call),
+    });
+    this.#core = core;
+    this.#mcp = new McpServers({ ...options, env: options.host.env });
+    this.#questions = new Questions(core, {
+      allowAlways: options.allowAlways,
+      isNamed: (root, place) => this.#mcp.isNamed(root, place),
+    });
+    this.#children = new Children(core, {
+      ...options,
+      onLine: (child, line, records) => this.fromAgent(child, line, records),
+      onLines: (child, buffers) =>
+        core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
+      onAsks: (child, place) => this.#questions.ask(child, place),
+      onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
+      onEnd: (child) => {
+        this.#agentRequests.forget(child);
+        if (!child.wasStopped && !child.isGivenUp) options.onUnexpectedEnd?.();
+      },
+    });
+    this.#terminals = new Terminals(core, options);
+    const cursor = new CursorRequests(core);
+    this.#agentRequests = new AgentRequests(
+      core,
+      this.#children,
+      this.#terminals,
+      cursor,
+      options.hasFiles ? new FileRequests(core, config.acp.maxLineFromEditorBytes) : undefined,
+    );
+    core.observers.push(
+      new SessionMemory(core.sessions),
+      ...options.observers(core),
+      this.#terminals,
+      cursor,
+      this.#mcp,
+      // What the editor named for a session is over when this hears that it is closed.
+      this.#questions,
+      settingsObserver,
+    );
+    this.#calls = new EditorCalls(core, this.#children, {
+      host,
+      mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),
+      ownProcess: config.agent.process === 'session',
+      mcp: this.#mcp,
+      agent: options.agent.name,
+      attempts: config.restart.attempts,
+      limitMs: config.acp.startTimeoutMs,
+    });
+    this.#greeting = new Greeting(core, this.#children, options);
+    this.#defects = new Defects(core);
+    this.#editorScanner = new Scanner({
+      params: (method) => planOf(editorRow(method).params),
+      result: (id) => this.#resultPlan(id),
+      error: undefined,
+      isRefused: isTooLong,
+    });
+  }
+
+  /**
+   * True: `initialize` is being answered, or the editor does not read its answers, and `onRoom` will be called
+   * once that is over. Stop reading the editor.
+   */
+  stopIfBusy(): boolean {
+    return this.isGreeting || this.#core.lane.stopIfFull();
+  }
+
+  /** `initialize` is being answered, which may take long. */
+  get isGreeting(): boolean {
+    return this.#greeting.isUnderWay;
+  }
+
+  /** Takes one line of the editor. */
+  fromEditor(line: Buffer | OverlongLine): void {
+    if (!Buffer.isBuffer(line)) {
+      this.#defects.overlongFromEditor(line.skim);
+      return;
+    }
+    const message = this.#editorScanner.scan(line);
+    this.options.log.debug({ id: message.id, method: message.method }, 'from editor');
+    if (message.kind === 'request' || message.kind === 'notification') this.#call(message);
+    else if (message.kind === 'response') this.#agentRequests.answer(message);
+    else this.#defects.fromEditor(message);
+  }
+
+  /** Takes one line of an agent. If serving it fails, only that agent is ended. */
+  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records?: ChildRecorder): void {
+    try {
+      this.#fromAgent(child, line, records);
+    } catch (reason) {
+      this.#defects.unservedFromAgent(child, reason);
+    }
+  }
+
+  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void {
+    if (!Buffer.isBuffer(line)) {
+      records?.fromAgent(line, false, child);
+      this.#defects.overlongFromAgent(child, line.skim);
+      return;
+    }
+    const message = this.#scannerOf(child).scan(line);
+    records?.fromAgent(line, message.kind === 'defect', child);
+    if (message.kind === 'request' || message.kind === 'notification')
+      this.#agentRequests.serve(child, message);
+    else if (message.kind === 'response') this.#answerOfAgent(child, message);
+    else this.#defects.fromAgent(child, message);
+  }
+
+  /**
+   * The editor is gone: everything open is ended; resolves when no agent is left. `hurry` and `goneAt` as of `endAll`.
+   * Requests that are taken afterwards are refused.
+   */
+  async end(hurry: Promise<void>, goneAt: number): Promise<void> {
+    await endAll(this.#core, this.#children, hurry, goneAt);
+    this.#hasEnded = true;
+    await Promise.all(this.#core.observers.flatMap((observer) => observer.end?.() ?? []));
+  }
+
+  /** A request or notification of the editor. */
+  #call(message: Message): void {
+    const { id, method } = message;
+    if (id !== undefined && this.#core.requests.isFull) {
+      this.#defects.refuse(id, 'too many requests are open');
+      return;
+    }
+    const request = id === undefined ? undefined : this.#core.requests.begin(id, method);
+    if (id !== undefined && request === undefined) {
+      this.#defects.refuse(id, 'a request with this id is still open');
+      return;
+    }
+    const call: Call = { message, row: editorRow(method), request };
+    if (this.#hasEnded) this.#core.fail(call, proxyEnding());
+    else if (call.row.route === 'initialize') {
+      this.#greeting.serve(call);
+    } else if (this.#core.initializeResult !== undefined) {
+      this.#calls.serve(call);
+    } else if (request !== undefined) {
+      this.#core.requests.finish(request);
+      this.#defects.refuse(request.id, 'initialize must come first');
+    }
+  }
+
+  /** An agent's answer to a request of the editor or of ours. */
+  #answerOfAgent(child: WorkspaceChild, answer: Message): void {
+    const repaired = answer.isError ? repairedError(answer) : undefined;
+    const message = repaired === undefined ? answer : this.#scannerOf(child).scan(repaired);
+    if (!child.open.settle(message.id!, message))
+      this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
+    this.#children.stopWhenIdle(child);
+  }
+
+  #scannerOf(child: WorkspaceChild): Scanner {
+    let scanner = this.#agentScanners.get(child);
+    if (scanner === undefined) {
+      scanner = new Scanner({
+        params: (method) => planOf(agentRow(method).params),
+        result: (id) => child.open.find(id)?.resultPlan,
+        error: planOf(errorObject),
+        isRefused: isTooLong,
+      });
+      this.#agentScanners.set(child, scanner);
+    }
+    return scanner;
+  }
+
+  /** The plan for the editor's answer to an agent's request. */
+  #resultPlan(editorId: string): Plan | undefined {
+    const method = this.#core.requests.peek(editorId)?.method;
+    return method === undefined ? undefined : planOf(agentRow(method).result);
+  }
+}
+
+function editorRow(method: string): Method<EditorRoute> {
+  return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
+}

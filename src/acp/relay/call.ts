@@ -1,0 +1,31 @@
+/** Calls of agents, and what else happens when a call of the editor is passed on. */
+import type { CaiError } from '../../errors';
+import type { Message } from '../../rpc/message';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
+import type { PathMap } from '../../system/paths/path-map';
+import type { AgentRoute, Method } from '../../rpc/protocol/methods';
+
+/** A message of an agent that is being served. */
+export interface AgentCall {
+  /** Who sent it. */
+  readonly child: WorkspaceChild;
+  /** The message. */
+  readonly message: Message;
+  /** The row of its method. */
+  readonly row: Method<AgentRoute>;
+  /** The session that it names, if it is open. */
+  readonly session: AgentSession | undefined;
+}
+
+/** How a call of the editor is passed on. */
+export interface CallContext {
+  /** Whose ids and paths the call's fields are in. */
+  readonly map: PathMap;
+  /** The session that it is about, if it is open. */
+  readonly session?: AgentSession | undefined;
+  /** Called with a result before that is passed on to the editor. */
+  onResult?(result: Message): void;
+  /** Called if there is no result: with the error answer, or with why there is none; `undefined` for a notification. */
+  readonly onNoResult?: (reason: CaiError | Message | undefined) => void;
+}

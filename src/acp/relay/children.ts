@@ -1,0 +1,295 @@
+/**
+ * The children: which one serves a workspace, how one is started, what of it is over when it ends, and when
+ * one is no longer needed.
+ */
+import { posix } from 'node:path';
+import type { Host } from '../../system/host';
+import { loggedFailure } from '../../agent/agent-end';
+import type { AgentCommand } from '../../agent/catalog';
+import { patientStop, type StopLadder } from '../../agent/process';
+import { CaiError } from '../../errors';
+import type { Log } from '../../system/log';
+import { cancelLine } from '../../rpc/answer';
+import type { OverlongLine } from '../../rpc/line';
+import type { LineWriter } from '../../rpc/writer';
+import { Attempts } from '../child/retry';
+import { WorkspaceChild } from '../child/workspace-child';
+import type { Config } from '../../config/config';
+import { emptyFolder } from '../../workspace/empty-folder';
+import { createPathMap, type PathMap } from '../../system/paths/path-map';
+import type { Workspace } from '../../workspace/root';
+import { ChildStart } from './child-start';
+import type { Core } from './core';
+import type { ChildRecorder, Recorder } from '../recording/recorder';
+import { Repeats } from './repeated-requests';
+import { Vitals } from './child-health';
+import { isInside } from '../../system/paths/is-inside';
+
+/** What children are made from. */
+export interface ChildrenOptions {
+  /** The agent, as it was named; every child runs it. */
+  readonly agent: AgentCommand;
+  /** The user's configuration. */
+  readonly config: Config;
+  /** What is in effect for the workspace with that root, as its container has it. */
+  configOf(root: string): Config;
+  /** Environment of every child. */
+  readonly host: Host;
+  /** Writes to the editor; each child gets a lane. */
+  readonly writer: LineWriter;
+  /** For starts, ends and what could not be repeated. */
+  readonly log: Log;
+  /**
+   * What an agent calls the root of a workspace: where it is mounted, then links to that. `undefined`: the
+   * agent sees the files of this machine.
+   */
+  placesOf(root: string): readonly [string, ...string[]] | undefined;
+  /** The command that runs the agent for a workspace, or, without one, for none. */
+  commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** Writes down what passes between us and the children. */
+  readonly recorder?: Recorder | undefined;
+  /** Each line of a child, in order, and who has to be told of it first. */
+  onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
+  /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
+  onLines(child: WorkspaceChild, pieces: readonly Buffer[]): number;
+  /** A child asks whether it may connect to a place; as in `StatusLink`. */
+  onAsks(child: WorkspaceChild, place: string): Promise<boolean | undefined>;
+  /** Of a child the answer to `initialize` or the image that it runs in has become known. */
+  onHello(child: WorkspaceChild): void;
+  /** A child has ended. */
+  onEnd(child: WorkspaceChild): void;
+}
+
+/** What an agent said before its connection was lost arrives within this time, in milliseconds. */
+const lastWordsMs = 50;
+
+/** The children of one proxy. */
+export class Children {
+  /** Every child that has not ended, oldest first. */
+  readonly all: WorkspaceChild[] = [];
+  /** The child that was used last. */
+  lastUsed: WorkspaceChild | undefined;
+  /** Params of `initialize` for each new child, JSON text. */
+  helloParams = '';
+  /** What every new child is told of earlier sign-ins. */
+  readonly repeats = new Repeats();
+  readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
+  #isEnding = false;
+  readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
+  /** By the root of the workspace; `undefined` for the children that serve none. */
+  readonly #attempts = new Map<string | undefined, Attempts>();
+
+  /** No child is started yet. */
+  constructor(
+    private readonly core: Core,
+    private readonly options: ChildrenOptions,
+  ) {}
+
+  /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
+  forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
+    const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
+    return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);
+  }
+
+  /**
+   * Ends the children that serve another folder, which had the root's name before, and have nothing to do. They have
+   * that folder as long as they run; one that is at work keeps it, and its container cannot be used for this one.
+   */
+  async retire(workspace: Workspace): Promise<void> {
+    const { root, identity } = workspace;
+    const strays = this.#serving(root).filter((child) => child.identity !== identity);
+    if (strays.length === 0) return;
+    this.options.log.warn({ root }, 'the folder of a workspace was replaced by another');
+    await Promise.all(
+      strays.filter((child) => this.core.sessions.isIdle(child)).map((child) => child.stop(patientStop)),
+    );
+  }
+
+  #serving(root: string): WorkspaceChild[] {
+    return this.all.filter((child) => child.root === root && child.isUsable);
+  }
+
+  /** The first child that can be used, or one that serves no workspace. */
+  primary(): WorkspaceChild {
+    return this.#use(this.usable()[0] ?? this.#start(undefined));
+  }
+
+  /** The children that can be used, oldest first. */
+  usable(): WorkspaceChild[] {
+    return this.all.filter((child) => child.isUsable);
+  }
+
+  /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
+  mapFor(workspace: Workspace): PathMap {
+    const { root, spelledRoot, cwd, realCwd } = workspace;
+    const places = this.options.placesOf(root);
+    // Where a link leads into the midst of the workspace, only the part below it has a name that way.
+    const isBelow = isInside(cwd, spelledRoot);
+    const hostRoots = isBelow ? [spelledRoot, root] : [cwd, realCwd];
+    const below = isBelow ? '' : posix.relative(root, realCwd);
+    return createPathMap({
+      hostRoots,
+      agentRoots: places?.map((place) => posix.join(place, below)) ?? hostRoots,
+    });
+  }
+
+  /** What the agents of a workspace have besides it, and what is protected from them. */
+  given({ root }: Workspace): Pick<Config, 'mounts' | 'protect'> {
+    return this.options.configOf(root);
+  }
+
+  /** Whether the agents of a workspace see the files of this machine. */
+  seesAll({ root }: Workspace): boolean {
+    return this.options.placesOf(root) === undefined;
+  }
+
+  /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
+  canSee(folder: string, workspace: Workspace): boolean {
+    const { root, spelledRoot, cwd } = workspace;
+    if (this.seesAll(workspace)) return true;
+    const mounted = this.given(workspace).mounts.map(({ path }) => path);
+    return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
+  }
+
+  /** Ends a child that has no session and nothing open, after the idle time. */
+  stopWhenIdle(child: WorkspaceChild): void {
+    clearTimeout(this.#idleTimers.get(child));
+    if (!this.core.sessions.isIdle(child)) return;
+    const timer = setTimeout(() => {
+      if (this.core.sessions.isIdle(child)) void child.stop(patientStop);
+    }, this.options.config.acp.idleMs);
+    this.#idleTimers.set(child, timer.unref());
+  }
+
+  /** From now on none is started: what would need one fails. */
+  refuseNew(): void {
+    this.#isEnding = true;
+  }
+
+  /** Ends every child; resolves when nothing of them is left. */
+  async stopAll(ladder: StopLadder): Promise<void> {
+    this.refuseNew();
+    await Promise.all(this.all.map((child) => child.stop(ladder)));
+  }
+
+  #use(child: WorkspaceChild): WorkspaceChild {
+    this.lastUsed = child;
+    clearTimeout(this.#idleTimers.get(child));
+    return child;
+  }
+
+  #start(workspace: Workspace | undefined): WorkspaceChild {
+    if (this.#isEnding)
+      throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
+    const agent = this.options.commandFor(workspace);
+    const records = this.options.recorder?.child(workspace?.root);
+    const child = this.#newChild(workspace, agent, records);
+    this.all.push(child);
+    this.#vitals.watch();
+    const start = new ChildStart(this.core, child, this.repeats, {
+      ...this.options,
+      agent,
+      onHello: () => this.options.onHello(child),
+      onReady: () => this.stopWhenIdle(child),
+      onStopped: (_, kind) => this.#vitals.isStopped(child, kind),
+      onLost: (_, takenBytes) => void setTimeout(() => child.cutOff(takenBytes), lastWordsMs),
+    });
+    child.start({
+      onLine: (line) => this.options.onLine(child, line, records),
+      onLines: records === undefined ? (pieces) => this.options.onLines(child, pieces) : undefined,
+      onEnd: () => {
+        records?.ended();
+        this.#onEnd(child);
+      },
+      onStatus: (status) => start.hear(status),
+      onAsks: (place) => this.options.onAsks(child, place),
+      onStart: () => {
+        this.options.log.info({ root: workspace?.root }, 'agent started');
+        this.#takeBack(child);
+        start.greet(this.helloParams);
+      },
+    });
+    return child;
+  }
+
+  /** One that has not been started. */
+  #newChild(
+    workspace: Workspace | undefined,
+    agent: AgentCommand,
+    records: ChildRecorder | undefined,
+  ): WorkspaceChild {
+    const { config, host, log, writer } = this.options;
+    const root = workspace?.root ?? emptyFolder(this.options.host.folders.state);
+    const child: WorkspaceChild = new WorkspaceChild({
+      // At the end of the proxy, turns may still be answered.
+      onStopping: () => this.#isEnding || this.#lose(child),
+      process: {
+        agent,
+        cwd: root,
+        env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
+        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
+        log,
+        isAlone: () => this.all.length === 1,
+        onSend: records?.toAgent,
+      },
+      root: workspace?.root,
+      identity: workspace?.identity,
+      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
+      writer,
+      inputBudgetBytes: config.acp.queueToAgentBytes,
+      attempts: this.#attemptsFor(workspace?.root),
+      log,
+    });
+    return child;
+  }
+
+  #attemptsFor(root: string | undefined): Attempts {
+    const { config, log } = this.options;
+    const attempts = this.#attempts.get(root) ?? new Attempts(config.restart, log);
+    this.#attempts.set(root, attempts);
+    return attempts;
+  }
+
+  /** A child that will never go on is ended at once. What it was asked fails, and its sessions go on in another. */
+  #giveUp(child: WorkspaceChild, reason: CaiError): void {
+    this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
+    if (child.state === 'starting') {
+      child.limitStart(0, reason);
+      return;
+    }
+    child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });
+  }
+
+  /** Its sessions go on in another. What it has asked is taken back. */
+  #lose(child: WorkspaceChild): void {
+    this.core.sessions.loseAll(child);
+    this.#takeBack(child);
+  }
+
+  /** All that was open at the child has failed; what it has open at the editor is taken back. */
+  #onEnd(child: WorkspaceChild): void {
+    this.#logEnd(child);
+    this.all.splice(this.all.indexOf(child), 1);
+    if (this.lastUsed === child) this.lastUsed = undefined;
+    clearTimeout(this.#idleTimers.get(child));
+    this.#idleTimers.delete(child);
+    this.#lose(child);
+    this.options.onEnd(child);
+  }
+
+  /** Where that was the end of a start, its failure has been told. */
+  #logEnd({ root, wasStopped, isGivenUp, endReason }: WorkspaceChild): void {
+    const { log } = this.options;
+    if (wasStopped || isGivenUp) log.info({ root }, 'agent ended');
+    else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
+  }
+
+  /** What a process has asked that is gone. */
+  #takeBack(child: WorkspaceChild): void {
+    for (const request of this.core.requests.openOfAgents(child)) {
+      this.core.requests.take(request.editorId);
+      request.onOver?.(false);
+      child.deliver(cancelLine(request.editorId));
+    }
+  }
+}

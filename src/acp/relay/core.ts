@@ -1,0 +1,302 @@
+/**
+ * What every part of the proxy works with: the tables, the two ways of passing a message on, and the one
+ * way of answering. What is done with which method is decided in the files beside this one.
+ */
+import { CaiError } from '../../errors';
+import type { Log } from '../../system/log';
+import {
+  errorLine,
+  newOwnId,
+  notificationLine,
+  requestLine,
+  rpcErrorOf,
+  type RpcError,
+} from '../../rpc/answer';
+import { planOf, type JsonObject } from '../../rpc/json';
+import type { Message } from '../../rpc/message';
+import { splice, type Edit, type Line } from '../../rpc/splice';
+import type { Lane } from '../../rpc/writer';
+import { RequestTable } from '../sessions/request-table';
+import { CallBudget } from '../sessions/call-budget';
+import type { SessionStore } from '../sessions/session-records';
+import { SessionTable } from '../sessions/session-table';
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { AgentSession } from '../sessions/session';
+import type { CallContext } from './call';
+import { withOwnLine, type Call } from '../sessions/call';
+import type { SessionObserver } from '../sessions/observer';
+import { cancelled, notOffered, offers } from '../../rpc/protocol/refusals';
+import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
+import { SessionIds } from '../sessions/session-ids';
+import type { SignIn } from '../sign-in/sign-in';
+import { within } from '../../system/time-limit';
+
+const nothing = Buffer.alloc(0);
+
+/** How long a session that is being closed may take to end its turn, in milliseconds. */
+export const turnEndMs = 5_000;
+
+/** What the core of a proxy is made from. */
+export interface CoreOptions {
+  /** Where sessions are remembered. */
+  readonly sessions: SessionStore;
+  /** What the calls that are kept for one purpose may take together, in bytes. */
+  readonly queueBytes: number;
+  /** Carries the proxy's own answers. */
+  readonly lane: Lane;
+  /** For what is refused or dropped, by method and reason. */
+  readonly log: Log;
+  /** What becomes of sign-ins. */
+  readonly signIn: SignIn;
+  /** Serves a call that has waited for its session, or did not get to its agent. */
+  serve(call: Call): void;
+}
+
+/** The state of one proxy and the primitives on it. */
+export class Core {
+  /** The sessions that agents have or have lost. */
+  readonly sessions: SessionTable;
+  /** Carries the proxy's own answers. */
+  readonly lane: Lane;
+  /** The log of the proxy. */
+  readonly log: Log;
+  /** What becomes of sign-ins. */
+  readonly signIn: SignIn;
+  /** What is open between the editor and the agents. */
+  readonly requests = new RequestTable();
+  /** Nobody is there any more to answer what agents ask. */
+  isEditorGone = false;
+  /** The editor's `clientCapabilities`, from its `initialize`. */
+  editorCapabilities: JsonObject = {};
+  /** What the editor's `initialize` was answered with, JSON text; undefined before that. It never changes. */
+  initializeResult: string | undefined;
+  /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
+  readonly observers: SessionObserver[] = [];
+  /** Which session an id stands for. */
+  readonly ids: SessionIds;
+  /** The calls that are open at agents, and can be sent once more if they were not delivered. */
+  readonly #repeatable: CallBudget;
+  /** What lines of agents become for the editor. */
+  readonly agentLines: AgentLines;
+
+  /** Nothing has passed yet. */
+  constructor(private readonly options: CoreOptions) {
+    const { lane, log, queueBytes, sessions: store, signIn } = options;
+    [this.lane, this.log, this.signIn] = [lane, log, signIn];
+    this.sessions = new SessionTable({
+      store,
+      queueBytes,
+      serve: (call) => this.serveAgain(call),
+      onClose: (session) => {
+        for (const observer of this.observers) observer.onClose?.(session);
+      },
+    });
+    this.ids = new SessionIds(this.sessions, log);
+    this.#repeatable = this.newBudget();
+    this.agentLines = new AgentLines(this.ids);
+  }
+
+  /** Serves a call that has waited, unless it was cancelled, and so answered, meanwhile. */
+  serveAgain(call: Call): void {
+    if (call.request === undefined || this.requests.isWanted(call.request)) this.options.serve(call);
+  }
+
+  /** A budget for calls that are kept for another purpose. */
+  newBudget(): CallBudget {
+    return new CallBudget(this.options.queueBytes);
+  }
+
+  /** Answers a request of the editor with a complete response line, unless it is over already. */
+  answer(call: Call, line: Line, lane: Lane = this.lane): void {
+    if (call.request !== undefined && this.requests.finish(call.request)) lane.queue(line);
+  }
+
+  /** Answers a request of the editor with an error; nothing happens for a notification. */
+  fail(call: Call, reason: unknown, lane: Lane = this.lane): void {
+    const { request } = call;
+    if (request === undefined) return;
+    if (!(reason instanceof CaiError)) this.log.error({ err: reason }, 'internal error');
+    this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
+  }
+
+  /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
+  passOn(child: WorkspaceChild, call: Call, answer: Message): void {
+    const id = call.request?.id ?? 'null';
+    const edit = { start: answer.idStart, end: answer.idEnd, text: id };
+    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer, call)]), child.lane);
+  }
+
+  /**
+   * The edits that leave an editor nothing of an agent to run when somebody signs in, no endless message, and that say
+   * in an error's message what to do where a sign-in is needed. `call`: what is answered.
+   */
+  signInEdits(child: WorkspaceChild, answer: Message, call?: Call): Edit[] {
+    const place = { root: child.root, editorCapabilities: this.editorCapabilities };
+    const hint = answer.isError ? this.signIn.byHand.hintFor(answer, call?.message) : undefined;
+    return [...this.signIn.edits(answer, place), ...messageEdits(answer, hint)];
+  }
+
+  /** Answers a request of an agent with an error. */
+  refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
+    if (message.id !== undefined) child.answer(errorLine(message.id, error));
+  }
+
+  /** Passes a call on to a child, now or when it has started. */
+  toAgent(child: WorkspaceChild, given: Call, context: CallContext): void {
+    const call = child.state === 'starting' ? withOwnLine(given) : given;
+    child.whenReady({
+      bytes: call.message.line.length,
+      run: () => {
+        // It may have been cancelled, and so answered, while it waited.
+        const { request } = call;
+        if (request === undefined || this.requests.isWanted(request)) {
+          this.#send(child, call, context);
+        } else {
+          context.onNoResult?.(cancelled());
+        }
+      },
+      onFailure: (reason) => {
+        context.onNoResult?.(reason);
+        this.fail(call, reason);
+      },
+    });
+  }
+
+  /**
+   * Asks a child on behalf of a call, with params of our own (JSON text). Resolves with its answer, its
+   * fields those of the call's method, or with why there is none.
+   */
+  ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+    const { message, row } = call;
+    const request = call.request!;
+    return new Promise((resolve) => {
+      child.whenReady({
+        bytes: message.line.length,
+        run: () => {
+          if (request.isCancelled) {
+            resolve(cancelled());
+          } else if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
+            resolve(notOffered(message.method));
+          } else {
+            const { method } = message;
+            const childId = newOwnId();
+            request.targets.push({ child, childId });
+            child.request(childId, requestLine(childId, method, params), {
+              method,
+              resultPlan: planOf(row.result),
+              editorId: request.id,
+              onAnswer: resolve,
+              onFailure: resolve,
+            });
+          }
+        },
+        onFailure: resolve,
+      });
+    });
+  }
+
+  /** Passes a message of an agent on to the editor, with `more` edits besides those of its fields. */
+  toEditor(
+    child: WorkspaceChild,
+    message: Message,
+    context: Pick<CallContext, 'map' | 'session'>,
+    more: readonly Edit[] = [],
+  ): void {
+    const edits = this.agentLines.editsOf(child, message, context);
+    child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
+  }
+
+  /** Resolves when no prompt of the session is open, or after a bounded time. */
+  async whenTurnEnded(session: AgentSession): Promise<void> {
+    await within(turnEndMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
+  }
+
+  /** Tells the agent to end the session's turn, if it is at one. */
+  cancelTurn(session: AgentSession): void {
+    if (!session.child.open.hasPrompt(session)) return;
+    const params = JSON.stringify({ sessionId: session.agentId });
+    session.child.notify(notificationLine('session/cancel', params), true);
+  }
+
+  #send(child: WorkspaceChild, call: Call, context: CallContext): void {
+    const { message, row, request } = call;
+    if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
+      const reason = notOffered(message.method);
+      context.onNoResult?.(reason);
+      this.fail(call, reason);
+      return;
+    }
+    const { session } = context;
+    if (session !== undefined) for (const observer of this.observers) observer.onCall?.(session, message);
+    const edits = editsOf(message, {
+      ...pathsToAgent(context.map),
+      session: (id) => this.ids.agentIdOf(child, id, session),
+    });
+    if (request === undefined) {
+      child.notify(splice(message.line, edits), message.method === 'session/cancel');
+      context.onNoResult?.(undefined);
+      return;
+    }
+    // `null` is a legal id in v1, but a receiver may take such a request for a notification.
+    const childId = request.id === 'null' ? newOwnId() : request.id;
+    if (childId !== request.id) edits.push({ start: message.idStart, end: message.idEnd, text: childId });
+    request.targets.push({ child, childId });
+    const isRepeatable = session !== undefined && request.isOurs !== true && context.onNoResult === undefined;
+    const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
+    const forget = (): void => again && this.#repeatable.giveBack(again);
+    const line = splice(message.line, edits);
+    // Until the answer, a line is kept only to be sent once more.
+    const sent = !isRepeatable || again ? call : { ...call, message: { ...message, line: nothing } };
+    child.request(childId, line, {
+      method: message.method,
+      resultPlan: planOf(row.result),
+      editorId: request.isOurs ? undefined : request.id,
+      session,
+      onAnswer: (answer) => {
+        forget();
+        this.#passAnswer(child, sent, context, answer);
+      },
+      onFailure: (reason) => {
+        forget();
+        this.#failAtAgent(child, sent, context, reason, again);
+      },
+    });
+  }
+
+  /** There will be no answer to a request. One that was not delivered is served `again`. */
+  #failAtAgent(
+    child: WorkspaceChild,
+    call: Call,
+    { session, onNoResult }: CallContext,
+    reason: CaiError,
+    again: Call | undefined,
+  ): void {
+    if (session !== undefined)
+      for (const observer of this.observers) observer.onLost?.(session, call.message);
+    const { isCancelled, targets } = call.request!;
+    if (again !== undefined && !isCancelled && reason.code === 'UNDELIVERED') {
+      targets.length = 0;
+      // Once its session is known to be lost.
+      queueMicrotask(() => this.serveAgain(again));
+      return;
+    }
+    onNoResult?.(reason);
+    this.fail(call, reason, child.lane);
+  }
+
+  #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
+    const { request, message } = call;
+    const { session } = context;
+    if (!answer.isError) context.onResult?.(answer);
+    if (session !== undefined)
+      for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
+    if (request?.isOurs !== true) child.setServed();
+    if (request !== undefined && this.requests.find(request.id) === request) {
+      const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
+      this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);
+      this.requests.finish(request);
+    }
+    // Last, because the error may name the session that was to be opened.
+    if (answer.isError) context.onNoResult?.(answer);
+  }
+}

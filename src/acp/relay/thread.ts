@@ -1,0 +1,44 @@
+/** Notes of `cai` itself in a session's thread. */
+import { randomUUID } from 'node:crypto';
+import { notificationLine } from '../../rpc/answer';
+import type { JsonObject } from '../../rpc/json';
+import type { AgentSession } from '../sessions/session';
+import type { Core } from './core';
+import { ownMark } from '../../rpc/protocol/methods';
+import { offers } from '../../rpc/protocol/refusals';
+
+/** A note to the user. */
+export interface ThreadNote {
+  /** One sentence that can stand alone. */
+  readonly title: string;
+  /** Further sentences; the only markup is code between backticks. */
+  readonly description: string;
+}
+
+/**
+ * Writes a note at the end of the session's thread, in this turn of the event loop. An editor that offers notices
+ * gets a notice, any other a message as if the agent had written it. Nothing is written without an editor, in a
+ * session that is not open, or while a session is restored. Source: ACP v1, `Notice`.
+ */
+export function tellInThread(
+  core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>,
+  session: AgentSession,
+  { title, description }: ThreadNote,
+): void {
+  const { child, owner, editorId: sessionId } = session;
+  const isOpen = owner.state === 'open' && owner.open === session;
+  if (core.isEditorGone || !isOpen) return;
+  const update = offers(core.editorCapabilities, 'session.notices')
+    ? { sessionUpdate: 'notice', severity: 'warning', title, description }
+    : message(`\n\ncai: ${title} ${description}\n\n`);
+  child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update, ...ownMark })));
+}
+
+/** The message's own id separates it from the agent's text; for editors that ignore such ids, empty lines do. */
+function message(text: string): JsonObject {
+  return {
+    sessionUpdate: 'agent_message_chunk',
+    messageId: randomUUID(),
+    content: { type: 'text', text },
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The open requests between the editor and the agents. A request is in the table from the moment it is read until its
+ * one answer is queued. An answer to anything else is dropped.
+ */
+import { findById } from '../../rpc/answer';
+import type { Message } from '../../rpc/message';
+import type { WorkspaceChild } from '../child/workspace-child';
+
+/** A request of the editor. Ids are JSON text. */
+export interface EditorRequest {
+  /** The editor's id, as it was written. */
+  readonly id: string;
+  /** Its method. */
+  readonly method: string;
+  /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
+  readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
+  /** It is cancelled: a child that has not got it yet does not get it. */
+  isCancelled: boolean;
+  /** It is a request of ours, made from one of the editor: it is in no table, and its answer is for us. */
+  readonly isOurs?: true;
+}
+
+/** A request of an agent that the editor has to answer. */
+export interface AgentRequest {
+  /** Who asks. */
+  readonly child: WorkspaceChild;
+  /** The agent's id for it, JSON text. */
+  readonly childId: string;
+  /** Our id for it towards the editor, JSON text. */
+  readonly editorId: string;
+  /** Its method. */
+  readonly method: string;
+  /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
+  readonly onOver?: ((isAccepted: boolean) => void) | undefined;
+}
+
+/** A request of our own to the editor whose answer is wanted. */
+interface OwnRequest {
+  readonly editorId: string;
+  readonly onAnswer: (answer: Message | undefined) => void;
+}
+
+/** How many requests one peer may have open: far more than any needs. */
+export const maxOpenRequests = 10_000;
+
+/** The requests of both sides. */
+export class RequestTable {
+  readonly #ofEditor = new Map<string, EditorRequest>();
+  readonly #ofAgents = new Map<string, AgentRequest>();
+  readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
+  readonly #own = new Map<string, OwnRequest>();
+  #waits: (() => void)[] = [];
+  #lastEditorId = 0;
+
+  /** The editor has as many requests open as it may. */
+  get isFull(): boolean {
+    return this.#ofEditor.size >= maxOpenRequests;
+  }
+
+  /** A request of the editor was read; undefined when one with that id is still open. */
+  begin(id: string, method: string): EditorRequest | undefined {
+    if (this.#ofEditor.has(id)) return undefined;
+    const request: EditorRequest = { id, method, targets: [], isCancelled: false };
+    this.#ofEditor.set(id, request);
+    return request;
+  }
+
+  /** The open request of the editor with that id, also when it is written otherwise. */
+  find(id: string): EditorRequest | undefined {
+    return findById(this.#ofEditor, id);
+  }
+
+  /** Whether somebody waits for the answer to a request, which may be one of our own. */
+  isWanted(request: EditorRequest): boolean {
+    return request.isOurs === true ? !request.isCancelled : this.#ofEditor.get(request.id) === request;
+  }
+
+  /** Ends a request of the editor; false when it is over already, and must not be answered again. */
+  finish(request: EditorRequest): boolean {
+    if (this.#ofEditor.get(request.id) !== request) return false;
+    this.#ofEditor.delete(request.id);
+    this.#wake();
+    return true;
+  }
+
+  /** Resolves when no request of the editor is open. */
+  async whenNone(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#waits.push(resolve);
+      this.#wake();
+    });
+  }
+
+  /** The editor's open requests, oldest first. */
+  openOfEditor(): EditorRequest[] {
+    return [...this.#ofEditor.values()];
+  }
+
+  /**
+   * Gives a request of an agent a new id of ours for the editor. Undefined if that agent has too many open.
+   */
+  pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
+    const open = this.#byChild.get(request.child) ?? new Set();
+    if (open.size >= maxOpenRequests) return undefined;
+    const passed = { ...request, editorId: this.newEditorId() };
+    this.#ofAgents.set(passed.editorId, passed);
+    this.#byChild.set(request.child, open.add(passed));
+    return passed;
+  }
+
+  /**
+   * An id for a request of our own to the editor, JSON text. `onAnswer` is called once, with `undefined` if there is no
+   * answer, or none that can be read.
+   */
+  newEditorId(onAnswer?: (answer: Message | undefined) => void): string {
+    const editorId = String(++this.#lastEditorId);
+    if (onAnswer !== undefined) this.#own.set(editorId, { editorId, onAnswer });
+    return editorId;
+  }
+
+  /** Ends a request of our own; false if none is open under that id. */
+  settleOwn(editorId: string, answer?: Message): boolean {
+    const request = findById(this.#own, editorId);
+    if (request === undefined) return false;
+    this.#own.delete(request.editorId);
+    request.onAnswer(answer);
+    return true;
+  }
+
+  /** No request of our own is answered any more. */
+  failOwn(): void {
+    for (const editorId of [...this.#own.keys()]) this.settleOwn(editorId);
+  }
+
+  /** The request of an agent that the editor knows under `editorId`, also when it has written it otherwise. */
+  peek(editorId: string): AgentRequest | undefined {
+    return findById(this.#ofAgents, editorId);
+  }
+
+  /** Takes out the request of an agent that the editor knows under `editorId`. */
+  take(editorId: string): AgentRequest | undefined {
+    const request = this.peek(editorId);
+    if (request === undefined) return undefined;
+    this.#ofAgents.delete(request.editorId);
+    const open = this.#byChild.get(request.child);
+    open?.delete(request);
+    if (open?.size === 0) this.#byChild.delete(request.child);
+    return request;
+  }
+
+  /** The open requests of one agent, or of all. */
+  openOfAgents(child?: WorkspaceChild): AgentRequest[] {
+    return [...(child === undefined ? this.#ofAgents.values() : (this.#byChild.get(child) ?? []))];
+  }
+
+  #wake(): void {
+    if (this.#ofEditor.size === 0) for (const resolve of this.#waits.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The mode and the options of a session as they were set last, by the user or by the agent itself: an agent that has
+ * ended has forgotten them, and they are set again when the session is restored.
+ */
+import { bodyOf, type Message } from '../../rpc/message';
+import type { JsonObject } from '../../rpc/json';
+import { updateOf } from './session-update';
+
+/** A mode or an option, as the request that sets it. */
+export interface Setting {
+  /** Its method. */
+  readonly method: string;
+  /** Its params, without the session. */
+  readonly params: Readonly<Record<string, string | boolean>>;
+}
+
+/** The members that the params of each request must have. Source: ACP v1. */
+const setters: Readonly<Record<string, readonly string[]>> = {
+  'session/set_mode': ['modeId'],
+  'session/set_model': ['modelId'],
+  'session/set_config_option': ['configId', 'value'],
+};
+
+/** Whether a method of the editor sets something in a session. */
+export function isSetter(method: string): boolean {
+  return Object.hasOwn(setters, method);
+}
+
+/** How much of a session is kept; agents have a handful, with short names. */
+const maxSettings = 64;
+const maxTextBytes = 4_096;
+
+/** The mode and the options of one session. */
+export class SessionSettings {
+  /** By what they set, in the order in which they were set. */
+  readonly #settings = new Map<string, Setting>();
+  /** Those that the agent has not answered, by the id of the request. */
+  readonly #asked = new Map<string, Setting>();
+
+  /** What has been set, the oldest first. */
+  all(): Setting[] {
+    return [...this.#settings.values()];
+  }
+
+  /** Something has been set, later than all else. */
+  keep(setting: Setting | undefined): void {
+    if (setting === undefined) return;
+    this.#settings.delete(keyOf(setting));
+    if (this.#settings.size < maxSettings) this.#settings.set(keyOf(setting), setting);
+  }
+
+  /** The editor has loaded, resumed or forked it: it is as the agent's result says, which is what the user sees. */
+  readResult(result: Message): void {
+    const { modes, configOptions } = (bodyOf(result) ?? {}) as JsonObject;
+    const { currentModeId } = (modes ?? {}) as JsonObject;
+    this.#keepState({ currentModeId, configOptions });
+  }
+
+  /** The user wants to set something. */
+  readCall(call: Message): void {
+    const setting = settingOf(call.method, (bodyOf(call) ?? {}) as JsonObject);
+    if (setting !== undefined && call.id !== undefined) this.#asked.set(call.id, setting);
+  }
+
+  /** The agent has answered that: it is kept if the agent agreed. */
+  readAnswer({ id = '', isError }: Message): void {
+    const setting = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (!isError) this.keep(setting);
+  }
+
+  /** The agent will not answer that. */
+  forgetCall({ id = '' }: Message): void {
+    this.#asked.delete(id);
+  }
+
+  /** The agent has set something itself. */
+  readUpdate(kind: string, update: Message): void {
+    if (kind === 'current_mode_update' || kind === 'config_option_update') this.#keepState(updateOf(update));
+  }
+
+  /** Keeps the mode, also where it is an option, and the options that were set before. */
+  #keepState({ currentModeId: modeId, configOptions }: JsonObject): void {
+    this.keep(settingOf('session/set_mode', { modeId }));
+    for (const option of Array.isArray(configOptions) ? (configOptions as (JsonObject | null)[]) : []) {
+      const { id: configId, type, category, currentValue: value } = option ?? {};
+      const params = type === 'boolean' ? { configId, type, value } : { configId, value };
+      const setting = settingOf('session/set_config_option', params);
+      const isSet = setting !== undefined && this.#settings.has(keyOf(setting));
+      if (category === 'mode' || isSet) this.keep(setting);
+    }
+  }
+}
+
+/** What is kept of params; undefined for what the protocol does not have, or what is too long to be kept. */
+function settingOf(method: string, given: JsonObject): Setting | undefined {
+  const names = setters[method]!;
+  const params = Object.entries(given).filter(([name]) => names.includes(name) || name === 'type');
+  const isWhole = names.every((name) => params.some(([each]) => each === name));
+  return isWhole && params.every(isKeepable) ? { method, params: Object.fromEntries(params) } : undefined;
+}
+
+function isKeepable(member: [string, unknown]): member is [string, string | boolean] {
+  const [name, value] = member;
+  if (typeof value === 'boolean') return name === 'value';
+  return typeof value === 'string' && Buffer.byteLength(value) <= maxTextBytes;
+}
+
+function keyOf({ method, params }: Setting): string {
+  return JSON.stringify([method, params.configId]);
+}

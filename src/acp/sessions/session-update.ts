@@ -1,0 +1,24 @@
+/** Reads `session/update`. */
+import { bodyOf, stringOf, type Message } from '../../rpc/message';
+import type { JsonObject } from '../../rpc/json';
+
+/** `update` of a `session/update`, parsed; empty where there is none. */
+export function updateOf(message: Message): JsonObject {
+  const params = bodyOf(message) as { readonly update?: JsonObject | null } | null | undefined;
+  return params?.update ?? {};
+}
+
+/** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has none. */
+export function updateKindOf(message: Message): string {
+  return stringOf(message, 'updateKind') ?? '';
+}
+
+const messageChunks = new Set(['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk']);
+
+/**
+ * Whether updates of that kind are chunks of messages. A turn has hundreds of them, and they are not observed.
+ * Source: ACP v1, `SessionUpdate`.
+ */
+export function isMessageChunk(updateKind: string): boolean {
+  return messageChunks.has(updateKind);
+}

@@ -1,0 +1,197 @@
+/**
+ * The one owner of a session of the editor: its state, its place at each agent, its settings, and the calls that wait
+ * for it. Tables only find it. Calls of one session reach its agent in the order in which the editor sent them:
+ * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
+ */
+import type { WorkspaceChild } from '../child/workspace-child';
+import type { PathMap } from '../../system/paths/path-map';
+import type { PinnedFolder } from '../../system/paths/pinned-folder';
+import { withOwnLine, type Call } from './call';
+import { within } from '../../system/time-limit';
+import { SessionSettings } from './session-settings';
+import type { CallBudget } from './call-budget';
+
+/** A session as one agent has it. It never changes: with another agent or folder, there is another object. */
+export interface AgentSession {
+  /** The session itself. */
+  readonly owner: Session;
+  /** Its id on the editor's side, unique there. */
+  readonly editorId: string;
+  /** Its id on the agent's side, unique within the child. */
+  readonly agentId: string;
+  /** The child that has it. */
+  readonly child: WorkspaceChild;
+  /** Its working directory and further roots, then what is read-only below them: `fs/*` is confined to these. */
+  readonly roots: readonly PinnedFolder[];
+  /** Between the editor's spelling of its paths and the agent's. */
+  readonly map: PathMap;
+  /**
+   * Params of the editor's call that opened it, JSON text; undefined if that call cannot be repeated. In memory only:
+   * they may hold secrets.
+   */
+  readonly openParams?: string | undefined;
+}
+
+/** What is known of a session before an agent has it: its folders, the mapping of its paths, the params of the call. */
+export type Place = Pick<AgentSession, 'roots' | 'map' | 'openParams'>;
+
+/**
+ * - `closed`: no agent has it. It may be remembered, and a call that opens it may be on its way.
+ * - `open`: an agent has it, or has been asked to open it.
+ * - `restoring`: as `open`, by a call of ours: the editor knows already what its agent tells of the past.
+ * - `lost`: its agent has ended; its next call restores it.
+ */
+export type SessionState = 'closed' | 'open' | 'restoring' | 'lost';
+
+/** After so long without an update, an agent has told all of the past, in milliseconds. */
+const silenceMs = 250;
+
+/** One session of the editor. */
+export class Session {
+  /** Its mode and options. */
+  readonly settings = new SessionSettings();
+  /** It was made by `session/new` and got nothing but settings since, so its agent may not have stored it. */
+  isUnused: boolean | undefined;
+  /** Ends the restore that is under way, because the editor closes the session. */
+  endRestore: ((closing: Call) => void) | undefined;
+  #state: SessionState = 'closed';
+  /** Its places at agents. Each call that opens it again adds one, which replaces the others if the call succeeds. */
+  #places: AgentSession[] = [];
+  /** Runs while its agent may still tell of the past. */
+  #silence: NodeJS.Timeout | undefined;
+  #waiting: Call[] = [];
+  /** Some of these: a cancel must not have to look at all of them. */
+  readonly #waitingPrompts = new Set<Call>();
+  #isHeld = false;
+
+  /**
+   * A session that no agent has. `editorId`: its id on the editor's side. Calls that wait take their room from `budget`,
+   * and `serve` gets them when their turn comes.
+   */
+  constructor(
+    readonly editorId: string,
+    private readonly budget: CallBudget,
+    private readonly serve: (call: Call) => void,
+  ) {}
+
+  /** Its state. */
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Its place at the agent that has it; undefined while no agent has it. */
+  get open(): AgentSession | undefined {
+    return this.#state === 'open' || this.#state === 'restoring' ? this.#places.at(-1) : undefined;
+  }
+
+  /** Its place at the agent that has ended; undefined unless it is lost. */
+  get lost(): AgentSession | undefined {
+    return this.#state === 'lost' ? this.#places.at(-1) : undefined;
+  }
+
+  /** An agent has it, or is asked to open it. `settle` makes that final, `dismiss` takes it back. */
+  enter(place: AgentSession, state: 'open' | 'restoring'): void {
+    this.#places.push(place);
+    this.#state = state;
+  }
+
+  /** The call that opened it at that place has succeeded: its earlier places are over. */
+  settle(place: AgentSession): void {
+    const index = this.#places.indexOf(place);
+    if (index > 0) this.#places.splice(0, index);
+    if (this.#state === 'restoring' && this.open === place) this.#state = 'open';
+  }
+
+  /** Its agent has told something of the past while the session is restored. */
+  toldPast(): void {
+    this.#silence?.refresh();
+  }
+
+  /**
+   * Settles `place` once the agent has told all of the past, at the latest after `limitMs`. By the protocol an agent
+   * tells the past before it answers `session/load`, but Gemini CLI 0.61 goes on afterwards.
+   */
+  async settleQuiet(place: AgentSession, limitMs: number): Promise<void> {
+    await within(limitMs, new Promise<void>((resolve) => (this.#silence = setTimeout(resolve, silenceMs))));
+    clearTimeout(this.#silence);
+    this.#silence = undefined;
+    this.settle(place);
+  }
+
+  /** The call that opened it at that place has failed. Returns its place before that, if there is one. */
+  dismiss(place: AgentSession): AgentSession | undefined {
+    const wasLast = this.#places.at(-1) === place;
+    this.#places = this.#places.filter((each) => each !== place);
+    return wasLast ? this.#places.at(-1) : undefined;
+  }
+
+  /** What the session was before the call that opened it at `place`, if that call is still open; else `place`. */
+  settledBefore(place: AgentSession): AgentSession {
+    return this.#places.includes(place) ? this.#places[0]! : place;
+  }
+
+  /** No agent has it any more. `lost`: its last place, if it can be restored. */
+  leave(lost?: AgentSession): void {
+    this.#state = lost === undefined ? 'closed' : 'lost';
+    this.#places = lost === undefined ? [] : [lost];
+  }
+
+  /** Calls for it have to wait. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Has a call wait behind the others; false if there is no room for it. */
+  wait(call: Call): boolean {
+    const kept = withOwnLine(call);
+    if (!this.budget.take(kept)) return false;
+    this.#waiting.push(kept);
+    if (kept.message.method === 'session/prompt') this.#waitingPrompts.add(kept);
+    return true;
+  }
+
+  /** Takes the waiting prompts out, in their order. */
+  takePrompts(): Call[] {
+    const prompts = new Set(this.#waitingPrompts);
+    return prompts.size === 0 ? [] : this.takeWaiting((call) => prompts.has(call));
+  }
+
+  /** Takes the waiting calls out that are wanted, in their order. */
+  takeWaiting(isWanted: (call: Call) => boolean): Call[] {
+    const taken = this.#waiting.filter(isWanted);
+    this.#waiting = this.#waiting.filter((call) => !isWanted(call));
+    for (const call of taken) this.#release(call);
+    return taken;
+  }
+
+  /**
+   * Has calls wait until `step` has settled, then serves them in their order until one of them holds the session again.
+   * Settles as `step` does.
+   */
+  async hold(step: () => Promise<void>): Promise<void> {
+    this.#isHeld = true;
+    try {
+      await step();
+    } finally {
+      this.#isHeld = false;
+      this.#goOn();
+    }
+  }
+
+  #release(call: Call): void {
+    this.#waitingPrompts.delete(call);
+    this.budget.giveBack(call);
+  }
+
+  #goOn(): void {
+    const calls = this.#waiting;
+    this.#waiting = [];
+    let served = 0;
+    for (; served < calls.length && !this.#isHeld; served++) {
+      this.#release(calls[served]!);
+      this.serve(calls[served]!);
+    }
+    // A call that holds the session may wait in it itself, as the first.
+    this.#waiting = [...this.#waiting, ...calls.slice(served)];
+  }
+}

@@ -1,0 +1,103 @@
+/** The way of one command to the network: a proxy on its container's loopback address, which this process serves. */
+import type { Duplex } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { nodeProxyVariables, type Variables } from './environment';
+import { proxyVariables } from './image/proxy-variables';
+import type { SshConnection } from './ssh/ssh';
+import type { Config } from '../config/config';
+import { placeText } from '../config/host-rules';
+import { ownValue } from '../config/own-property';
+import { placeholdersFor, placesOf } from '../network/keys/services';
+import type { Ask } from '../network/egress/ask';
+import { decisionsOf } from '../network/egress/decisions';
+import { Dialler } from '../network/egress/dial';
+import { isInternal } from '../network/egress/addresses';
+import { agentHosts, commonHosts } from '../network/egress/listed-hosts';
+import { keyedHosts, type KeyedHostsOptions } from '../network/egress/keyed-hosts';
+import { NetworkLog } from '../network/egress/network-log';
+import { Policy } from '../network/egress/policy';
+import { EgressProxy } from '../network/egress/proxy';
+
+/** Whose way it is. */
+export interface EgressOptions extends KeyedHostsOptions {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Root of the workspace; `undefined`: none. */
+  readonly workspace: string | undefined;
+  /** In effect. */
+  readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git'>;
+  /** Asks the user; `undefined`: nobody can be asked. */
+  readonly ask: Ask | undefined;
+  /** Is told the first time that a place is refused, and why. */
+  readonly onRefusal: (because: string) => void;
+}
+
+/** When the proxy is made, in milliseconds after the command has its way, unless somebody connects before. */
+const readyMs = 100;
+
+/**
+ * Opens the way for as long as the connection lasts. Returns the variables by which programs find it, and those with
+ * placeholders of keys, which add to those that they have. Rejects with `SSH_CONNECT`.
+ */
+export async function openEgress(
+  connection: Pick<SshConnection, 'listenAnywhere'>,
+  inherited: Variables,
+  options: EgressOptions,
+): Promise<Variables> {
+  let made: EgressProxy | undefined;
+  const proxy = () => (made ??= proxyOf(options));
+  const port = await connection.listenAnywhere((stream: Duplex) => proxy().take(stream));
+  // Short commands need none, and the first connection of others need not wait: Node takes 7 ms to tell addresses.
+  setTimeout(() => {
+    proxy();
+    isInternal('::1');
+  }, readyMs).unref();
+  return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
+}
+
+function proxyOf(options: EgressOptions): EgressProxy {
+  const { agent, workspace, config, host, ask, onRefusal } = options;
+  const { state } = host.folders;
+  // ssh2 makes two new buffers of each packet, and V8 would mark all that lives for them, step by step and over and over:
+  // a quarter of the processor time of a download.
+  setFlagsFromString('--no-incremental-marking');
+  const { hosts = [], signIn = [], telemetry = [] } = ownValue(agentHosts, agent) ?? {};
+  const keyed = config.credentials.flatMap(placesOf).map(placeText);
+  // Whose SSH agent may be used for a host means to connect there.
+  const ssh = config.git.sshAgent.map((each) => (/:\d+$/.test(each) ? each : `${each}:22`));
+  const log = new NetworkLog(state, workspace, agent);
+  const policy = new Policy({
+    network: config.network,
+    listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn, ...keyed, ...ssh],
+    telemetry,
+    decisions: () => decisionsOf(state, workspace),
+    ask,
+    note: (place, outcome, because, isQuiet = false) => {
+      if (log.note(place, outcome, because) && outcome === 'refused' && !isQuiet) onRefusal(because);
+    },
+  });
+  const dialler = new Dialler(policy, config.network, config.container.extraHosts);
+  return new EgressProxy(policy, dialler, keyedHosts(options, dialler));
+}
+
+/** Has the options that a command's own value of it has, too. */
+export const javaVariable = 'JAVA_TOOL_OPTIONS';
+
+/** What the container itself has, and so no proxy is asked for. */
+const own = ['localhost', '127.0.0.1', '::1'];
+
+/** Java knows properties alone. */
+function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Variables {
+  const address = '127.0.0.1';
+  const url = `http://${address}:${port}`;
+  const java = ['http', 'https'].flatMap((kind) => [
+    `-D${kind}.proxyHost=${address}`,
+    `-D${kind}.proxyPort=${port}`,
+  ]);
+  const inheritedJava = inherited.get(javaVariable);
+  return [
+    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
+    ...nodeProxyVariables,
+    [javaVariable, [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
+  ];
+}

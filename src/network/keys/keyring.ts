@@ -1,0 +1,102 @@
+/**
+ * The user's keyring, by its own program: `secret-tool` of libsecret, or `security` of macOS. It holds one key of ours, by
+ * which other secrets are sealed: programs of a keyring take no long ones.
+ */
+import { spawnSync } from 'node:child_process';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { safeProgram } from '../../system/paths/safe-program';
+import type { Host } from '../../system/host';
+
+/** How long its program may take, in milliseconds: it may ask for a password. */
+const limitMs = 20_000;
+/** How long it is not asked again after it has not answered, in milliseconds: this process stands still while it asks. */
+const retryMs = 60_000;
+const algorithm = 'aes-256-gcm';
+const [keyBytes, ivBytes, tagBytes] = [32, 12, 16];
+
+/** How a key is found and put there. It goes in by stdin, as others see arguments. Sources: secret-tool(1), security(1). */
+interface Program {
+  readonly name: string;
+  readonly find: readonly string[];
+  readonly put: (key: string) => { readonly args: readonly string[]; readonly input: string };
+}
+
+const attributes = ['application', 'containai', 'key', 'sign-ins'];
+const libsecret: Program = {
+  name: 'secret-tool',
+  find: ['lookup', ...attributes],
+  put: (key) => ({ args: ['store', '--label=cai: key for sign-ins', ...attributes], input: key }),
+};
+const item = ['-s', 'containai', '-a', 'sign-ins'];
+const macOs: Program = {
+  name: 'security',
+  find: ['find-generic-password', ...item, '-w'],
+  put: (key) => ({ args: ['-i'], input: `add-generic-password ${item.join(' ')} -w ${key}\n` }),
+};
+
+/** One user's. */
+export class Keyring {
+  #key: Buffer | undefined;
+  #asksFrom = 0;
+
+  /** `host` has the environment, by which its program is found. */
+  constructor(private readonly host: Host) {}
+
+  /** The text sealed, by a key that is made if there is none yet; `undefined`: there is no keyring, or it is locked. */
+  seal(text: string): string | undefined {
+    const key = this.#find() ?? this.#make();
+    if (key === undefined) return undefined;
+    const iv = randomBytes(ivBytes);
+    const cipher = createCipheriv(algorithm, key, iv);
+    const sealed = [cipher.update(text, 'utf8'), cipher.final()];
+    return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64');
+  }
+
+  /** The text again; `undefined`: the key cannot be had, or is another one. */
+  unseal(sealed: string): string | undefined {
+    const key = this.#find();
+    if (key === undefined) return undefined;
+    const bytes = Buffer.from(sealed, 'base64');
+    const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes));
+    try {
+      decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+      const rest = bytes.subarray(ivBytes + tagBytes);
+      return Buffer.concat([decipher.update(rest), decipher.final()]).toString();
+    } catch {
+      return undefined;
+    }
+  }
+
+  #find(): Buffer | undefined {
+    if (this.#key !== undefined) return this.#key;
+    const key = Buffer.from(this.#run(({ find }) => ({ args: find, input: '' })) ?? '', 'hex');
+    return key.length === keyBytes ? (this.#key = key) : undefined;
+  }
+
+  #make(): Buffer | undefined {
+    const key = randomBytes(keyBytes).toString('hex');
+    // Another process may have put one there meanwhile.
+    return this.#run(({ put }) => put(key)) === undefined ? undefined : this.#find();
+  }
+
+  /** What the keyring's program says; `undefined`: there is none, or it fails. */
+  #run(request: (program: Program) => ReturnType<Program['put']>): string | undefined {
+    if (performance.now() < this.#asksFrom) return undefined;
+    for (const program of [libsecret, macOs]) {
+      const path = safeProgram(program.name, this.host);
+      if (path === undefined) continue;
+      const { args, input } = request(program);
+      const options = {
+        env: this.host.env,
+        input,
+        timeout: limitMs,
+        killSignal: 'SIGKILL',
+        encoding: 'utf8',
+      } as const;
+      const { status, stdout, error } = spawnSync(path, args, options);
+      if (error !== undefined && status !== 0) this.#asksFrom = performance.now() + retryMs;
+      return status === 0 ? stdout.trim() : undefined;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+/** What a client shows to a server and wants to see of it: a token, certificates. Nothing of it is ever logged. */
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import type { Address } from './address';
+
+/** Where these things are. */
+export interface AccessOptions {
+  /** A file with a token; it comes before `token`. */
+  readonly tokenFile?: string | undefined;
+  /** A token from the environment; empty counts as none. */
+  readonly token?: string | undefined;
+  /** The token of this user's own server, which need not be there. */
+  readonly ownTokenFile: string;
+  /** Authorities besides the usual ones, PEM. */
+  readonly caFile?: string | undefined;
+  /** The client's certificate, PEM. */
+  readonly certFile?: string | undefined;
+  /** Its key, PEM. */
+  readonly keyFile?: string | undefined;
+  /** The user's id. */
+  readonly uid: number;
+}
+
+/** For a request. */
+export interface Access {
+  /** Headers. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** They are for a program of this user or of root alone, whatever else listens there. */
+  readonly onlyFor?: number;
+  /** For TLS. */
+  readonly tls: { readonly ca?: string[]; readonly cert?: string; readonly key?: string };
+}
+
+/**
+ * Reads what there is for this address. Fails with `CaiError('USAGE')` if a token would be sent where others can read
+ * it, and with `CaiError('CONFIG')` for a file that cannot be used.
+ */
+export function accessTo(address: Address, options: AccessOptions): Access {
+  const { caFile, certFile, keyFile, uid } = options;
+  if ((certFile === undefined) !== (keyFile === undefined))
+    throw new CaiError('USAGE', '--client-cert and --client-key need each other');
+  const token = tokenFor(address, options);
+  return {
+    headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+    // Any user of the machine may listen there while no server runs. A certificate shows who it is.
+    ...(token !== undefined && !address.isEncrypted && { onlyFor: uid }),
+    tls: {
+      ...(caFile !== undefined && { ca: [...rootCertificates, read('network.ca_file', caFile)] }),
+      ...(certFile !== undefined && { cert: read('--client-cert', certFile) }),
+      ...(keyFile !== undefined && { key: read('--client-key', keyFile) }),
+    },
+  };
+}
+
+function tokenFor(address: Address, { tokenFile, token, ownTokenFile }: AccessOptions): string | undefined {
+  const given =
+    tokenFile !== undefined
+      ? usable('--token-file', read('--token-file', tokenFile))
+      : token !== undefined && token !== ''
+        ? usable('CAI_CONNECT_TOKEN', token)
+        : undefined;
+  const isPrivate = address.isEncrypted || address.isLoopback || address.socketPath !== undefined;
+  if (given !== undefined && !isPrivate)
+    throw new CaiError('USAGE', `the token would be sent unencrypted to ${address.shown}: use wss://`);
+  return given ?? (address.isLoopback ? ownToken(ownTokenFile) : undefined);
+}
+
+function ownToken(file: string): string | undefined {
+  try {
+    return usable(file, readFileSync(file, 'utf8'));
+  } catch (reason) {
+    if (errorCodeOf(reason) === 'ENOENT') return undefined;
+    throw reason instanceof CaiError ? reason : unreadable('the token of this machine', file, reason);
+  }
+}
+
+/** A header carries no other characters. */
+function usable(what: string, text: string): string {
+  const token = text.trim();
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new CaiError('CONFIG', `${what} does not hold a token: it must be one word of ASCII characters`);
+}
+
+function read(what: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (reason) {
+    throw unreadable(what, file, reason);
+  }
+}
+
+function unreadable(what: string, file: string, reason: unknown): CaiError {
+  return new CaiError('CONFIG', `${what}: ${file} cannot be read: ${messageOf(reason)}`);
+}

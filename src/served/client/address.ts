@@ -1,0 +1,83 @@
+/** Where a server is, as a user writes it. */
+import { posix } from 'node:path';
+import { isLoopback, serveSocket } from '../../config/serve-places';
+import { CaiError } from '../../errors';
+import type { Host } from '../../system/host';
+
+/** A server's address. */
+export interface Address {
+  /** Where it is, for a WebSocket: `ws:` or `wss:`, with path and query. For a Unix socket the host means nothing. */
+  readonly url: string;
+  /** The Unix socket that leads to it; absolute. */
+  readonly socketPath?: string;
+  /** That socket is the one that this user's own server makes if nobody says otherwise. */
+  readonly isStandard?: true;
+  /** For people; without the query. */
+  readonly shown: string;
+  /** It is a TCP address of this machine. */
+  readonly isLoopback: boolean;
+  /** The connection is encrypted. */
+  readonly isEncrypted: boolean;
+}
+
+/** As ACP's remote transport has it. */
+const standardPath = '/acp';
+const schemes: Readonly<Record<string, 'ws:' | 'wss:'>> = {
+  'ws:': 'ws:',
+  'wss:': 'wss:',
+  'http:': 'ws:',
+  'https:': 'wss:',
+};
+/** What is certainly no secret, so that an error may repeat it. */
+const harmless = /^[\w.:/[\]-]+$/;
+
+/**
+ * Reads an address; without one it is the Unix socket of this machine. `agent` becomes the query's. Fails with
+ * `CaiError('USAGE')` for what is none, and for one with a user or password in it, which the error does not repeat.
+ */
+export function readAddress(text: string | undefined, agent: string | undefined, host: Host): Address {
+  if (text === undefined) return { ...unixAddress(serveSocket(host), agent), isStandard: true };
+  if (text.startsWith('unix:')) {
+    const [, path, query] = /^unix:([^?]*)\??(.*)$/s.exec(text)!;
+    if (path === '') throw new CaiError('USAGE', 'unix: needs the path of a socket behind it');
+    return unixAddress(posix.resolve(host.cwd, path!), agent, query);
+  }
+  const scheme = URL.canParse(text) ? schemes[new URL(text).protocol] : undefined;
+  if (scheme === undefined) throw noAddress(text);
+  // The class does not let a scheme become any other.
+  const url = new URL(text.replace(/^[^:]*/, scheme.slice(0, -1)));
+  if (url.username !== '' || url.password !== '')
+    throw new CaiError('USAGE', 'the address holds a user or password: use --token-file instead');
+  if (url.hash !== '') throw new CaiError('USAGE', 'the address of a server has no part behind "#"');
+  if (url.pathname === '/') url.pathname = standardPath;
+  setAgent(url, agent);
+  const isEncrypted = scheme === 'wss:';
+  const shown = `${scheme}//${url.host}${url.pathname}`;
+  return { url: url.href, shown, isLoopback: isLoopback(url.hostname), isEncrypted };
+}
+
+function unixAddress(socketPath: string, agent: string | undefined, query = ''): Address {
+  const url = new URL(`ws://localhost${standardPath}${query === '' ? '' : `?${query}`}`);
+  setAgent(url, agent);
+  const shown = `unix:${socketPath}`;
+  return { url: url.href, socketPath, shown, isLoopback: false, isEncrypted: false };
+}
+
+function setAgent(url: URL, agent: string | undefined): void {
+  if (agent === undefined) return;
+  const named = url.searchParams.get('agent');
+  if (named !== null && named !== agent)
+    throw new CaiError('USAGE', `the address names the agent "${named}", and --agent another: leave one out`);
+  url.searchParams.set('agent', agent);
+}
+
+/** A host with a port is what "cai serve --listen" takes. */
+function noAddress(text: string): CaiError {
+  const given = harmless.test(text) ? `, and "${text}" does not` : '';
+  const [, host] = /^(\[[\da-f:]+\]|[\w.-]+):\d+$/i.exec(text) ?? [];
+  const meant = host === undefined ? '' : `: did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
+  return new CaiError(
+    'USAGE',
+    `the address of a server begins with wss://, https://, ws://, http:// or unix:${given}${meant}`,
+  );
+}

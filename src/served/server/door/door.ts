@@ -1,0 +1,280 @@
+/** The door of `cai serve`: who sends a request, or why nobody is let in by it. */
+import type { TLSSocket } from 'node:tls';
+import type { Config } from '../../../config/config';
+import { normalHost } from '../../../config/host-rules';
+import { isPersonName, ownerName } from '../../../config/serve-words';
+import { messageOf } from '../../../errors';
+import type { Host } from '../../../system/host';
+import { Failures } from './failures';
+import { factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
+import { Tickets, type BrowserSecrets } from './tickets';
+import { Tokens, type TokenHolder } from './tokens';
+import { Users } from './users';
+import { isRefusal, type Refusal, type Visitor } from './visitor';
+
+/** How the server is reached. */
+export interface DoorOptions {
+  /** Its state folder has the tokens. */
+  readonly host: Host;
+  /** The table `[serve]`. */
+  readonly serve: Config['serve'];
+  /** A proxy of the user's stands before the server and speaks TLS with clients. */
+  readonly isBehindProxy: boolean;
+  /** Told what is wrong with the files of tokens and the configuration; nobody comes in by what cannot be read. */
+  readonly onProblem?: (what: string) => void;
+  /** Told of each request that somebody comes in by. */
+  readonly onAdmitted?: (request: Request) => void;
+  /** Milliseconds that never go back; for tests. */
+  readonly now?: () => number;
+}
+
+/** As long as `Tickets` lets it live. */
+const cookieSeconds = 12 * 60 * 60;
+
+/** Where a visitor was let in without a token of their own. */
+const withoutToken = 'no token';
+
+/** One server's. */
+export class Door {
+  readonly #tokens: Tokens;
+  readonly #tickets: Tickets;
+  readonly #failures: Failures;
+  readonly #users: Users;
+  readonly #listens = new Set<string>();
+  readonly #names: Names;
+  readonly #isBehindProxy: boolean;
+  readonly #onProblem: (what: string) => void;
+  readonly #onAdmitted: (request: Request) => void;
+  /** By what each was let in. */
+  readonly #admitted = new WeakMap<Visitor, TokenHolder | typeof withoutToken>();
+
+  /** Makes the user's own token, if there is none; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
+  constructor(options: DoorOptions) {
+    const { host, serve, isBehindProxy, now = () => performance.now() } = options;
+    this.#users = new Users(serve.users, host);
+    const identityHeader = serve.identityHeader?.toLowerCase();
+    const { hosts, origins } = serve;
+    this.#names = { listens: this.#listens, hosts, origins, isBehindProxy, identityHeader };
+    this.#isBehindProxy = isBehindProxy;
+    this.#onProblem = options.onProblem ?? (() => undefined);
+    this.#onAdmitted = options.onAdmitted ?? (() => undefined);
+    this.#tickets = new Tickets(now);
+    this.#failures = new Failures(now);
+    this.#tokens = new Tokens(host);
+    this.#tokens.ownerToken();
+    this.#tokens.list();
+  }
+
+  /** The server was told to listen on that host, so that requests may name it. */
+  listensOn(host: string): void {
+    const name = normalHost(host);
+    // Those that stand for all addresses are none themselves.
+    if (name !== undefined && name !== '0.0.0.0' && name !== '::') this.#listens.add(name);
+  }
+
+  /**
+   * Who sends a request, also for an upgrade. What counts is the token, and with that of a proxy the person whom it names,
+   * else the certificate of the client, else the Unix socket (`isLocal`: only the user can open it), else the cookie.
+   */
+  admit(request: Request, isLocal: boolean): Visitor | Refusal {
+    const visitor = this.#visitorOf(request, isLocal);
+    if (!isRefusal(visitor)) this.#onAdmitted(request);
+    return visitor;
+  }
+
+  #visitorOf(request: Request, isLocal: boolean): Visitor | Refusal {
+    const facts = factsOf(request, this.#names, isLocal);
+    if (isRefusal(facts)) return facts;
+    const { authorization } = request.headers;
+    if (authorization !== undefined) return this.#admitHeader(authorization, request);
+    const certified = this.#unlessUnreadable(() => this.#certified(request.socket as TLSSocket));
+    if (certified !== undefined) return certified;
+    if (isLocal && facts.isLoopback) return this.admitLocal();
+    return this.#byCookie(request, facts) ?? unauthorized();
+  }
+
+  /** Who opens the Unix socket without more words. */
+  admitLocal(): Visitor | Refusal {
+    // A proxy would make everybody the user.
+    return this.#isBehindProxy ? unauthorized() : this.#remember({ name: ownerName }, withoutToken);
+  }
+
+  /** Who sends a token, also as the first line of a plain connection; `address`: where from. `person`: whom a proxy names. */
+  admitToken(token: string, address: string, person?: string): Visitor | Refusal {
+    return this.#unlessUnreadable(() => {
+      const holder = this.#tokens.holderOf(token);
+      // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
+      if (holder === undefined) return this.#failed(address);
+      return holder.isProxy === true ? this.#named(person, holder) : this.#visitorFor(holder);
+    });
+  }
+
+  /**
+   * False once the token was revoked, or the configuration says something else of who came in. `visitor`: the very object
+   * that was returned here.
+   */
+  isStillAdmitted(visitor: Visitor): boolean {
+    const by = this.#admitted.get(visitor);
+    if (by === undefined) return false;
+    const isAdmitted = this.#unlessUnreadable(
+      () => (by === withoutToken || this.#tokens.isHeld(by)) && this.#users.isStill(visitor),
+    );
+    return isAdmitted === true;
+  }
+
+  /** What lets a browser in as this visitor, once and within five minutes: see `redeem`. Not to be sent to a log. */
+  newTicket(visitor: Visitor): string {
+    return this.#tickets.newTicket(visitor);
+  }
+
+  /**
+   * `Set-Cookie` for a ticket, and the key that has to come with the cookie. They last for 12 hours, and are good only for
+   * the host that the request names.
+   */
+  redeem(ticket: string, request: Request): BrowserSecrets | Refusal {
+    const facts = factsOf(request, this.#names, false);
+    if (isRefusal(facts)) return facts;
+    const redeemed = this.#tickets.redeem(ticket, facts.place);
+    if (redeemed === undefined || !this.isStillAdmitted(redeemed.visitor))
+      return this.#failed(request.socket.remoteAddress ?? '');
+    // The cookie would be good for longer than the proxy lets them in.
+    if (this.#isByProxy(redeemed.visitor)) return { status: 403, text: 'You are signed in by a proxy.' };
+    return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds), key: redeemed.key };
+  }
+
+  /** Somebody who has a token, for as long as they have it, or why nobody of that name comes in. */
+  visitorNamed(name: string): Visitor | Refusal {
+    return this.#unlessUnreadable(() => {
+      const holder = this.#tokens.holderNamed(name);
+      if (holder !== undefined && holder.isProxy !== true) return this.#visitorFor(holder);
+      return { status: 404, text: 'nobody of that name has a token of this server' };
+    });
+  }
+
+  /** `Set-Cookie` for who leaves: the cookie of the request is good no more. */
+  signOut(request: Request): { readonly cookie: string } {
+    for (const value of this.#cookiesOf(request)) this.#tickets.forget(value);
+    return { cookie: this.#setCookie(request, '', 0) };
+  }
+
+  /** Why a request is refused whoever sends it; `undefined`: it is not. For what everybody may have, such as the page. */
+  check(request: Request, isLocal: boolean): Refusal | undefined {
+    const facts = factsOf(request, this.#names, isLocal);
+    return isRefusal(facts) ? facts : undefined;
+  }
+
+  /** Source: RFC 6750, sections 2.1 and 3. */
+  #admitHeader(header: string, { socket, headers }: Request): Visitor | Refusal {
+    const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
+    // There is but one, which the rules for requests see to.
+    const person = headers[this.#names.identityHeader ?? ''] as string | undefined;
+    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '', person);
+    return { status: 400, text: 'The header "Authorization" must be "Bearer TOKEN".' };
+  }
+
+  #certified(socket: TLSSocket): Visitor | undefined {
+    if (!socket.authorized) return undefined;
+    const { CN: name } = (socket.getPeerCertificate().subject as { CN?: unknown } | undefined) ?? {};
+    const visitor = typeof name === 'string' && name !== ownerName ? this.#users.visitor(name) : undefined;
+    return visitor && this.#remember(visitor, withoutToken);
+  }
+
+  /** Browsers add cookies to what any page sends: they count for our page alone, which has the key. */
+  #byCookie(request: Request, { place, isOwnPage }: Facts): Visitor | undefined {
+    if (!isOwnPage) return undefined;
+    const [cookie, ...others] = this.#cookiesOf(request);
+    // Another server of the same host may have set a second one.
+    if (cookie === undefined || others.length > 0) return undefined;
+    const visitor = this.#tickets.holderOf({ cookie, key: keyOf(request) }, place);
+    return visitor !== undefined && this.isStillAdmitted(visitor) ? visitor : undefined;
+  }
+
+  #cookiesOf(request: Request): readonly string[] {
+    const name = this.#cookieName(request);
+    return (request.headers.cookie ?? '').split(';').flatMap((part) => {
+      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
+      return key === name ? [value!] : [];
+    });
+  }
+
+  #setCookie(request: Request, value: string, seconds: number): string {
+    const secure = this.#isSecure(request) ? '; Secure' : '';
+    return `${this.#cookieName(request)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  }
+
+  #isSecure(request: Request): boolean {
+    return isEncrypted(request) || this.#isBehindProxy;
+  }
+
+  /** Browsers take a `__Host-` cookie only by TLS, and from this very host. */
+  #cookieName(request: Request): string {
+    return this.#isSecure(request) ? '__Host-cai' : 'cai';
+  }
+
+  /** Never the user: a proxy that goes wrong gives nobody all rights. */
+  #named(person: string | undefined, proxy: TokenHolder): Visitor | Refusal {
+    if (person === undefined)
+      return unauthorized(
+        'This is the token of a proxy, which has to say who comes in: see "identity_header" in [serve].',
+      );
+    const visitor = isPersonName(person) ? this.#users.visitor(person) : undefined;
+    if (visitor !== undefined) return this.#remember(visitor, proxy);
+    return {
+      status: 403,
+      text: "The server's configuration has no [[serve.users]] for whom the proxy names.",
+    };
+  }
+
+  #isByProxy(visitor: Visitor): boolean {
+    const by = this.#admitted.get(visitor);
+    return by !== undefined && by !== withoutToken && by.isProxy === true;
+  }
+
+  #visitorFor(holder: TokenHolder): Visitor | Refusal {
+    const visitor = this.#users.visitor(holder.name);
+    if (visitor !== undefined) return this.#remember(visitor, holder);
+    return { status: 403, text: "The server's configuration has no [[serve.users]] for this token." };
+  }
+
+  #unlessUnreadable<T>(read: () => T): T | Refusal {
+    try {
+      return read();
+    } catch (reason) {
+      this.#onProblem(messageOf(reason));
+      return {
+        status: 503,
+        text: 'The tokens or the configuration of this server cannot be read: its log says why.',
+      };
+    }
+  }
+
+  #failed(address: string): Refusal {
+    const waitSeconds = this.#failures.note(address);
+    if (waitSeconds === 0)
+      return unauthorized('That token is not right, or was revoked.', ', error="invalid_token"');
+    return {
+      status: 429,
+      text: 'There were too many wrong tokens: try again later.',
+      headers: { 'Retry-After': String(waitSeconds) },
+    };
+  }
+
+  #remember(visitor: Visitor, by: TokenHolder | typeof withoutToken): Visitor {
+    this.#admitted.set(visitor, by);
+    return visitor;
+  }
+}
+
+function unauthorized(
+  text = 'Send a token of this server as "Authorization: Bearer TOKEN".',
+  error = '',
+): Refusal {
+  return { status: 401, text, headers: { 'WWW-Authenticate': `Bearer realm="cai"${error}` } };
+}
+
+/** The key of our page: in a header, or where scripts can set none, as the name of a protocol. */
+function keyOf({ headers }: Request): string {
+  const { 'cai-page-key': key, 'sec-websocket-protocol': protocol } = headers;
+  if (typeof key === 'string') return key;
+  return /^cai\.page-key\.([\w-]+)$/.exec(String(protocol))?.[1] ?? '';
+}

@@ -1,0 +1,243 @@
+/** The tokens by which people come in, in the user's state folder. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  constants,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { ownerName } from '../../../config/serve-words';
+import { ownTokenFile, serveFolder } from '../../../config/serve-places';
+import { CaiError, messageOf, errorCodeOf } from '../../../errors';
+import type { Host } from '../../../system/host';
+import { withFile } from '../../../system/files/open-file';
+import { ProcessLocks } from '../../../system/process-lock';
+import { replaceFile } from '../../../system/files/replace-file';
+import { stampOf } from './stamp';
+
+/** What every token begins with: people and programs that look for secrets know it by that. */
+export const tokenPrefix = 'cai_';
+const tokenForm = /^cai_[\w-]{43}$/;
+const maxFileBytes = 1_048_576;
+const lockWaitMs = 10_000;
+
+/** What is kept of a token. */
+export interface TokenRecord {
+  /** Whose it is. */
+  readonly name: string;
+  /** Of the token, in hex. */
+  readonly sha256: string;
+  /** When it was made, as ISO 8601. */
+  readonly created: string;
+  /** Whether it is a proxy's, which says who comes in; else that is whose it is. */
+  readonly isProxy?: boolean;
+}
+
+/** What a token stands for as long as it is not revoked. */
+export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'isProxy'>;
+
+/** Files that only the user can have written or read, or everything here fails with `CaiError('CONFIG')`. */
+export class Tokens {
+  readonly #folder: string;
+  readonly #ownerFile: string;
+  readonly #file: string;
+  readonly #uid: number;
+  #seen: { readonly stamp: string; readonly holders: readonly TokenHolder[] } | undefined;
+
+  /** Reads nothing yet. */
+  constructor(host: Host) {
+    this.#folder = serveFolder(host);
+    this.#ownerFile = ownTokenFile(host);
+    this.#file = join(this.#folder, 'tokens.json');
+    this.#uid = host.user.uid;
+  }
+
+  /** The user's own, made if there is none yet. */
+  ownerToken(): string {
+    this.#makeFolder();
+    const known = this.#readOwner();
+    if (known !== undefined) return known;
+    const draft = `${this.#ownerFile}.${randomBytes(8).toString('hex')}`;
+    try {
+      writeFileSync(draft, `${newToken()}\n`, { mode: 0o600, flag: 'wx' });
+      // Whole, and never in the place of one that another process has just made.
+      linkSync(draft, this.#ownerFile);
+    } catch (reason) {
+      if (errorCodeOf(reason) !== 'EEXIST')
+        throw refuse(this.#ownerFile, `cannot be made: ${messageOf(reason)}`);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    return this.#readOwner()!;
+  }
+
+  /** Whose token it is; `undefined`: nobody's. Takes as long for every one that is not right. */
+  holderOf(token: string): TokenHolder | undefined {
+    const given = createHash('sha256').update(token).digest();
+    let found: TokenHolder | undefined;
+    for (const holder of this.#holders())
+      if (timingSafeEqual(Buffer.from(holder.sha256, 'hex'), given)) found = holder;
+    return found;
+  }
+
+  /** What lets in whoever has that name; `undefined`: they have no token. */
+  holderNamed(name: string): TokenHolder | undefined {
+    return this.#holders().find((each) => each.name === name);
+  }
+
+  /** Whether it is not revoked yet. */
+  isHeld({ name, sha256 }: TokenHolder): boolean {
+    return this.#holders().some((each) => each.name === name && each.sha256 === sha256);
+  }
+
+  /** All but the user's own, in the order in which they were made. */
+  list(): readonly TokenRecord[] {
+    return this.#checkFolder() ? this.#read() : [];
+  }
+
+  /** A new token, which is kept nowhere. Rejects with `CaiError('USAGE')` for a name that has one. */
+  async add(name: string, isProxy = false): Promise<string> {
+    const token = newToken();
+    await this.#change((records) => {
+      if (records.some((each) => each.name === name))
+        throw new CaiError('USAGE', `${name} has a token: run "cai serve token revoke ${name}" first`);
+      const record = { name, sha256: digestOf(token), created: new Date().toISOString() };
+      return [...records, { ...record, ...(isProxy && { isProxy }) }];
+    });
+    return token;
+  }
+
+  /** Whether there was one. The user's own is replaced by a new one. */
+  async revoke(name: string): Promise<boolean> {
+    if (name === ownerName) {
+      const wasThere = this.#checkFolder() && this.#readOwner() !== undefined;
+      if (wasThere) replaceFile(this.#ownerFile, `${newToken()}\n`);
+      return wasThere;
+    }
+    let wasThere = false;
+    await this.#change((records) => {
+      const rest = records.filter((each) => each.name !== name);
+      wasThere = rest.length < records.length;
+      return rest;
+    });
+    return wasThere;
+  }
+
+  async #change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void> {
+    this.#makeFolder();
+    const deadline = performance.now() + lockWaitMs;
+    const lock = await new ProcessLocks(this.#folder).take('tokens', { pollMs: 5, deadline });
+    if (lock === undefined) throw refuse(this.#file, 'is being changed by another process: try again');
+    try {
+      const tokens = change(this.#read());
+      replaceFile(this.#file, `${JSON.stringify({ tokens }, undefined, 2)}\n`);
+    } finally {
+      lock.release();
+    }
+  }
+
+  /** Read anew whenever a file is another one than before. */
+  #holders(): readonly TokenHolder[] {
+    const stamp = [this.#folder, this.#ownerFile, this.#file].map(stampOf).join();
+    if (stamp !== this.#seen?.stamp) {
+      this.#seen = undefined;
+      const isThere = this.#checkFolder();
+      const owner = isThere ? this.#readOwner() : undefined;
+      const holders = isThere ? [...this.#read()] : [];
+      if (owner !== undefined) holders.push({ name: ownerName, sha256: digestOf(owner), created: '' });
+      this.#seen = { stamp, holders };
+    }
+    return this.#seen.holders;
+  }
+
+  #readOwner(): string | undefined {
+    const token = this.#textOf(this.#ownerFile)?.trimEnd();
+    if (token === undefined || tokenForm.test(token)) return token;
+    throw refuse(this.#ownerFile, 'holds no token: remove it, and start "cai serve" again');
+  }
+
+  #read(): readonly TokenRecord[] {
+    const text = this.#textOf(this.#file);
+    if (text === undefined) return [];
+    try {
+      const { tokens } = JSON.parse(text) as { tokens: readonly TokenRecord[] };
+      if (tokens.every(isRecord)) return tokens;
+    } catch {
+      // As any other text that is none of ours.
+    }
+    throw refuse(this.#file, 'is damaged: remove it, and give everybody a new token');
+  }
+
+  #makeFolder(): void {
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    } catch (reason) {
+      throw refuse(this.#folder, `cannot be made: ${messageOf(reason)}`);
+    }
+    this.#checkFolder();
+  }
+
+  /** False: there is none. */
+  #checkFolder(): boolean {
+    const stats = lstatSync(this.#folder, { throwIfNoEntry: false });
+    if (stats === undefined) return false;
+    if (!stats.isDirectory()) throw refuse(this.#folder, 'must be a folder, and no link to one');
+    this.#checkOwner(this.#folder, stats);
+    return true;
+  }
+
+  #checkOwner(path: string, { uid, mode }: { readonly uid: number; readonly mode: number }): void {
+    if (uid !== this.#uid) throw refuse(path, 'belongs to another user: remove it');
+    if ((mode & 0o077) !== 0)
+      throw refuse(
+        path,
+        `can be used by other users: run "chmod go= '${path}'", and revoke its tokens if others may have read it`,
+      );
+  }
+
+  /** `undefined`: there is no such file. */
+  #textOf(path: string): string | undefined {
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    try {
+      return withFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (file) => {
+        const stats = fstatSync(file);
+        if (!stats.isFile() || stats.size > maxFileBytes) throw refuse(path, 'is no file of ours: remove it');
+        this.#checkOwner(path, stats);
+        return readFileSync(file, 'utf8');
+      });
+    } catch (reason) {
+      if (reason instanceof CaiError) throw reason;
+      const code = errorCodeOf(reason);
+      if (code === 'ENOENT') return undefined;
+      if (code === 'ELOOP') throw refuse(path, 'is a symbolic link: remove it');
+      throw refuse(path, `cannot be read: ${messageOf(reason)}`);
+    }
+  }
+}
+
+function newToken(): string {
+  return `${tokenPrefix}${randomBytes(32).toString('base64url')}`;
+}
+
+/** The SHA-256 of a secret, in hex: all that is kept of one. */
+export function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+function isRecord(value: unknown): value is TokenRecord {
+  const { name, sha256, created, isProxy = true } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  return (
+    [name, sha256, created].every((each) => typeof each === 'string') &&
+    /^[\da-f]{64}$/.test(sha256 as string) &&
+    isProxy === true
+  );
+}
+
+function refuse(path: string, why: string): CaiError {
+  return new CaiError('CONFIG', `${path} ${why}`);
+}

@@ -1,0 +1,30 @@
+/** What requests are refused with. */
+import { CaiError, type FailureCode } from '../../../errors';
+
+/** A refusal. */
+export class HttpError extends Error {
+  /** `status`: of HTTP; the message is for people. */
+  constructor(
+    /** Of HTTP. */
+    readonly status: number,
+    message: string,
+    /** What the body is instead: a message of JSON-RPC. */
+    readonly answer?: Buffer,
+  ) {
+    super(message);
+  }
+}
+
+const statuses: Partial<Record<FailureCode, number>> = {
+  USAGE: 400,
+  UNSUPPORTED_AGENT: 403,
+  CONNECTION_UNKNOWN: 404,
+  GONE: 410,
+  LIMIT: 503,
+};
+
+/** The status for whatever has made a request fail. */
+export function statusOf(reason: unknown): number {
+  if (reason instanceof HttpError) return reason.status;
+  return (reason instanceof CaiError ? statuses[reason.code] : undefined) ?? 500;
+}

@@ -1,0 +1,179 @@
+/**
+ * Lines on their way to a client, numbered from 1. Those that were sent are kept as well, the latest of them, because a
+ * client that has lost its connection says how many lines it has and gets the rest.
+ */
+import { CaiError } from '../../errors';
+import { countIn } from '../carried';
+
+/** How much all outboxes of a connection keep together. */
+export interface KeepLimits {
+  /** Of lines without their line ends. */
+  readonly bytes: number;
+  /** A number of lines. */
+  readonly lines: number;
+}
+
+/** A line on its way. */
+export interface NumberedLine {
+  /** Without its line end. */
+  readonly line: Buffer;
+  /** The first of its outbox has 1. */
+  readonly number: number;
+}
+
+/** The lines that several outboxes keep within one budget. */
+export class Keeper {
+  #bytes = 0;
+  #lines = 0;
+  readonly #outboxes = new Set<Outbox>();
+
+  /** Nothing is kept yet. */
+  constructor(private readonly limits: KeepLimits) {}
+
+  /** Called by outboxes: one has got a line. The oldest lines of the largest go until all are within the limits. */
+  added(outbox: Outbox, line: Buffer): void {
+    this.#outboxes.add(outbox);
+    this.#count(line, 1);
+    while (this.#bytes > this.limits.bytes || this.#lines > this.limits.lines) {
+      const droppable = [...this.#outboxes].filter((each) => each.count > 1);
+      if (droppable.length === 0) return;
+      const largest = droppable.reduce((most, each) => (each.bytes > most.bytes ? each : most));
+      this.#count(largest.dropOldest(), -1);
+    }
+  }
+
+  /** Called when an outbox is needed no more. */
+  forget(outbox: Outbox): void {
+    if (!this.#outboxes.delete(outbox)) return;
+    for (const line of outbox.lines) this.#count(line, -1);
+  }
+
+  #count({ length }: Buffer, sign: 1 | -1): void {
+    this.#bytes += sign * length;
+    this.#lines += sign;
+  }
+}
+
+/** The lines of one stream. */
+export class Outbox {
+  #lines: Buffer[] = [];
+  /** Where in `#lines` the oldest that is kept stands; what is before it is dropped now and then. */
+  #head = 0;
+  /** The number of the oldest that is kept. */
+  #oldest = 1;
+  #next = 1;
+  #bytes = 0;
+  #unsentBytes = 0;
+  #hasLost = false;
+
+  /** `keeper` may be shared with others. */
+  constructor(private readonly keeper: Keeper) {}
+
+  /** Of all that is kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many lines are kept. */
+  get count(): number {
+    return this.#lines.length - this.#head;
+  }
+
+  /** Of the lines that `take` has not given. */
+  get unsentBytes(): number {
+    return this.#unsentBytes;
+  }
+
+  /** A line was dropped that `take` had not given: whoever takes the next ones has a gap. */
+  get hasLost(): boolean {
+    return this.#hasLost;
+  }
+
+  /** No line was ever added. */
+  get isNew(): boolean {
+    return this.#oldest === 1 && this.#lines.length === 0;
+  }
+
+  /** What is kept, the oldest first. */
+  get lines(): readonly Buffer[] {
+    return this.#lines.slice(this.#head);
+  }
+
+  /** No line has been dropped. */
+  get isWhole(): boolean {
+    return this.#oldest === 1;
+  }
+
+  /** Adds a line, which must not be changed afterwards. */
+  push(line: Buffer): void {
+    this.#lines.push(line);
+    this.#bytes += line.length;
+    this.#unsentBytes += line.length;
+    this.keeper.added(this, line);
+  }
+
+  /** The next line, in order; undefined: there is none yet. */
+  take(): NumberedLine | undefined {
+    const line = this.#lines[this.#head + this.#next - this.#oldest];
+    if (line === undefined) return undefined;
+    this.#unsentBytes -= line.length;
+    return { line, number: this.#next++ };
+  }
+
+  /**
+   * Fails with `CaiError('GONE')` if lines behind that number are dropped, and with `USAGE` for a number that no line
+   * had. Without one: behind the last line that `take` has given.
+   */
+  check(number?: number): void {
+    const behind = number ?? this.#next - 1;
+    const newest = this.#oldest + this.count - 1;
+    if (!Number.isSafeInteger(behind) || behind < 0 || behind > newest)
+      throw new CaiError('USAGE', `there is no message ${behind}: the last one has the number ${newest}`);
+    const isLost = number === undefined ? this.#hasLost : number + 1 < this.#oldest;
+    if (!isLost) return;
+    const text = `the messages that follow number ${behind} are no longer kept: begin a new connection, and load the sessions`;
+    throw new CaiError('GONE', text);
+  }
+
+  /** `take` goes on behind that number. Fails as `check` does. */
+  goOnAfter(number?: number): void {
+    this.check(number);
+    if (number === undefined) return;
+    this.#hasLost = false;
+    this.#next = number + 1;
+    this.#unsentBytes = 0;
+    for (const line of this.#lines.slice(this.#head + this.#next - this.#oldest))
+      this.#unsentBytes += line.length;
+  }
+
+  /** It is needed no more. */
+  forget(): void {
+    this.keeper.forget(this);
+  }
+
+  /** Called by the keeper, which leaves the newest line. */
+  dropOldest(): Buffer {
+    const line = this.#lines[this.#head]!;
+    if (this.#next === this.#oldest) {
+      this.#hasLost = true;
+      this.#unsentBytes -= line.length;
+      this.#next++;
+    }
+    this.#head++;
+    this.#oldest++;
+    this.#bytes -= line.length;
+    if (this.#head * 2 > this.#lines.length) {
+      this.#lines = this.#lines.slice(this.#head);
+      this.#head = 0;
+    }
+    return line;
+  }
+}
+
+/** The number of received messages, as a client's header has it. Throws `CaiError('USAGE')` for what is no number. */
+export function numberOf(value: string | string[] | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const count = countIn(value);
+  if (count !== undefined) return count;
+  throw new CaiError('USAGE', 'the number of received messages is not a number');
+}

@@ -1,0 +1,198 @@
+/**
+ * The page for browsers: its files, which hold no data and are for everybody, and what it asks besides ACP. Its posts are
+ * JSON, which browsers let pages of other origins send only after a question that is answered with no.
+ */
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import type { JsonObject } from '../../../rpc/json';
+import { ownerName } from '../../../config/serve-words';
+import { packageFile } from '../../../system/files/package-file';
+import type { Connections } from '../connections';
+import type { Door } from '../door/door';
+import type { Request } from '../door/request-rules';
+import { isRefusal, type Refusal, type Visitor } from '../door/visitor';
+import { Bodies, isJson } from '../http/body';
+import type { Response } from '../http/event-stream';
+import { HttpError } from '../http/http-error';
+import { isInside } from '../../../system/paths/is-inside';
+
+/** The page's files below `dist/page`, with their types. */
+const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
+  '/': ['index.html', 'text/html'],
+  '/page/app.js': ['app.js', 'text/javascript'],
+  '/page/style.css': ['style.css', 'text/css'],
+};
+/** Tickets and names are short. */
+const maxBodyBytes = 4_096;
+const maxWorkspaces = 100;
+
+/** A session that was open once. */
+export interface Remembered {
+  /** Its id. */
+  readonly id: string;
+  /** The agent's name. */
+  readonly agent: string;
+  /** Its folder. */
+  readonly cwd: string;
+  /** Real path of its workspace. */
+  readonly root: string;
+  /** What the agent calls it. */
+  readonly title?: string | undefined;
+}
+
+/** What the page is made with. */
+export interface PageOptions {
+  /** Lets in. */
+  readonly door: Door;
+  /** All that are open. */
+  readonly connections: Connections;
+  /** The sessions of this user, in the order of their last changes. */
+  remembered(): Iterable<Remembered>;
+  /** The address of the page, without a slash at its end; undefined: browsers cannot reach it. */
+  address(): string | undefined;
+  /** Throws. */
+  refuse(refusal: Refusal): never;
+}
+
+/** One server's. */
+export class Page {
+  readonly #bodies = new Bodies(maxBodyBytes);
+
+  /** Files are read when they are first wanted. */
+  constructor(private readonly options: PageOptions) {}
+
+  /** Answers a request for `/` or something below `/page/`; rejects with `HttpError`, or as `refuse` throws. */
+  async serve(request: Request, response: Response, path: string, isLocal: boolean): Promise<void> {
+    const { method } = request;
+    if (Object.hasOwn(files, path) && (method === 'GET' || method === 'HEAD')) {
+      this.#check(request, isLocal);
+      sendFile(request, response, path);
+    } else if (path === '/page/state' && method === 'GET')
+      sendJson(response, this.#stateFor(this.#admit(request, isLocal)));
+    else if (method === 'POST') await this.#post(request, response, path, isLocal);
+    else {
+      this.#check(request, isLocal);
+      throw new HttpError(404, 'there is nothing at this path');
+    }
+  }
+
+  /** A link that signs in as somebody who has a token, or why there is none. */
+  linkFor(name: string): string | Refusal {
+    const { door } = this.options;
+    const base = this.options.address();
+    if (base === undefined)
+      return {
+        status: 409,
+        text: 'the server has no address for browsers: give it one by --listen HOST:PORT',
+      };
+    const visitor = door.visitorNamed(name);
+    return isRefusal(visitor) ? visitor : `${base}/#ticket=${door.newTicket(visitor)}`;
+  }
+
+  async #post(request: Request, response: Response, path: string, isLocal: boolean): Promise<void> {
+    const { door } = this.options;
+    this.#check(request, isLocal);
+    if (!isJson(request)) throw new HttpError(415, 'the body has the type application/json');
+    if (path === '/page/sign-in') {
+      const given = request.headers.authorization === undefined ? undefined : this.#admit(request, isLocal);
+      const { ticket } = await this.#bodyOf(request);
+      const secret = given === undefined ? ticket : door.newTicket(given);
+      const redeemed = door.redeem(typeof secret === 'string' ? secret : '', request);
+      if (isRefusal(redeemed)) this.options.refuse(redeemed);
+      sendJson(response, { key: redeemed.key }, redeemed.cookie);
+    } else if (path === '/page/sign-out') {
+      this.#admit(request, isLocal);
+      sendJson(response, {}, door.signOut(request).cookie);
+    } else if (path === '/page/tickets') {
+      const visitor = this.#admit(request, isLocal);
+      // A cookie makes no further ways in.
+      const isOwner = visitor.name === ownerName && (isLocal || request.headers.authorization !== undefined);
+      if (!isOwner) throw new HttpError(403, 'only the owner of this server makes links');
+      sendJson(response, { link: this.#ownersLink(await this.#bodyOf(request)) });
+    } else throw new HttpError(404, 'there is nothing at this path');
+  }
+
+  /** Who sends a ticket is not known yet. */
+  async #bodyOf(request: Request): Promise<JsonObject> {
+    return await this.#bodies.readObject(request, { name: request.socket.remoteAddress ?? '' });
+  }
+
+  #ownersLink({ user = ownerName }: JsonObject): string {
+    const link = this.linkFor(String(user));
+    if (typeof link !== 'string') throw new HttpError(link.status, link.text);
+    return link;
+  }
+
+  /** Only what this visitor may see. */
+  #stateFor(visitor: Visitor): object {
+    const { connections } = this.options;
+    const agents = connections.agentsFor(visitor);
+    const known = [...this.options.remembered()].filter(
+      ({ agent, root }) =>
+        agents.includes(agent) && (visitor.workspaces?.some((each) => isInside(root, each)) ?? true),
+    );
+    const byId = new Map(known.map((each) => [each.id, each]));
+    const sessions = agents.flatMap((agent) =>
+      connections.sessionsOf(visitor, agent).map(({ id, isInTurn, isWaiting }) => {
+        const { cwd, title } = byId.get(id) ?? {};
+        return { agent, sessionId: id, cwd, title, isWorking: isInTurn, isAsking: isWaiting };
+      }),
+    );
+    const folders = [...known.reverse().map(({ cwd }) => cwd), ...(visitor.workspaces ?? [])];
+    return {
+      name: visitor.name,
+      agents,
+      workspaces: [...new Set(folders)].slice(0, maxWorkspaces),
+      sessions,
+    };
+  }
+
+  #check(request: Request, isLocal: boolean): void {
+    const refusal = this.options.door.check(request, isLocal);
+    if (refusal !== undefined) this.options.refuse(refusal);
+  }
+
+  #admit(request: Request, isLocal: boolean): Visitor {
+    const visitor = this.options.door.admit(request, isLocal);
+    if (isRefusal(visitor)) this.options.refuse(visitor);
+    return visitor;
+  }
+}
+
+/** The host is one that the door has let pass. Browsers before Safari 15.4 do not take `'self'` for WebSockets. */
+function securityHeaders({ headers }: Request): Readonly<Record<string, string>> {
+  const host = (headers[':authority'] as string | undefined) ?? headers.host ?? '';
+  // Browsers know no such form for an address of IPv6.
+  const sockets = host.startsWith('[') ? '' : ` ws://${host} wss://${host}`;
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `connect-src 'self'${sockets}`,
+    'img-src data:',
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ];
+  return {
+    'content-security-policy': policy.join('; '),
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  };
+}
+
+function sendFile(request: Request, response: Response, path: string): void {
+  const [name, type] = files[path]!;
+  const body = readFileSync(packageFile(`dist/page/${name}`));
+  const headers = { ...securityHeaders(request), 'content-type': `${type}; charset=utf-8` };
+  (response as ServerResponse).writeHead(200, { ...headers, 'content-length': body.length });
+  response.end(request.method === 'HEAD' ? '' : body);
+}
+
+function sendJson(response: Response, value: object, cookie?: string): void {
+  if (cookie !== undefined) response.setHeader('set-cookie', cookie);
+  (response as ServerResponse).writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(value));
+}

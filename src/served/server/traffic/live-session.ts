@@ -1,0 +1,295 @@
+/**
+ * A session that is open in the process of one connection, its home. Other connections of the same visitor that load or
+ * resume it become guests: they see what the agent says, may prompt, and are asked for permissions as the home is.
+ */
+import { cancelLine, newOwnId, notificationLine, resultLine } from '../../../rpc/answer';
+import { bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
+import { ended, joined, withId, type Line } from '../../../rpc/splice';
+import type { Keeper } from '../outbox';
+import { History, missingPart, updateLine } from './history';
+import { endingMethods, Transitions, type CallOfSession, type Participant } from './transitions';
+import { objectIn } from '../../../system/unless';
+
+/** The other requests of agents are about the files and terminals of one client. */
+function isForGuests({ method }: Message): boolean {
+  return method === 'session/request_permission';
+}
+
+/** The connection whose process has the session. */
+export interface Home extends Participant {
+  /** Writes a line, with its line end, to the agent. */
+  toAgent(line: Line): void;
+  /** Passes a guest's request on under an id of our own, which it returns; `answer` gets the answer, under the guest's. */
+  callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string;
+  /** It is being stopped. */
+  readonly isStopping: boolean;
+  /** Whether a turn is open in that session. */
+  isInTurn(sessionId: string): boolean;
+  /** A guest has answered a request of the agent, which the client has open. */
+  answeredByGuest(agentId: string): void;
+  /** A session has no guests any more. */
+  lastGuestLeft(): void;
+}
+
+/** A request of the agent that is open. */
+interface Question {
+  /** The id under which guests get it. */
+  readonly guestId: string;
+  /** As guests get it. */
+  readonly line: Buffer;
+  /** The guests that have it open. */
+  readonly asked: Set<Participant>;
+}
+
+/** One session, at its home. */
+export class LiveSession {
+  /** `hasJoined`: it was told that it has opened the session. */
+  readonly #guests = new Map<Participant, { readonly hasJoined: boolean }>();
+  /** What the agent has said and what it was asked. */
+  readonly #history: History;
+  /** The answer to the call that has opened it, JSON text. */
+  #opened: string | undefined;
+  readonly #transitions: Transitions;
+  /** Called when one of these is answered, or the process has the session no more. */
+  #whenChanged: (() => void)[] = [];
+  /** By the agent's id. */
+  readonly #questions = new Map<string, Question>();
+
+  /** `keeper`: for the histories of all sessions of the home. */
+  constructor(
+    /** The same for all clients. */
+    readonly id: string,
+    /** Where its agent is. */
+    readonly home: Home,
+    keeper: Keeper,
+  ) {
+    this.#history = new History(keeper);
+    this.#transitions = new Transitions(() => this.#history.forget());
+  }
+
+  /** Whether a connection has joined. */
+  hasGuest(guest: Participant): boolean {
+    return this.#guests.has(guest);
+  }
+
+  /** Whether any connection has. */
+  get isShared(): boolean {
+    return this.#guests.size > 0;
+  }
+
+  /** Whether the agent has opened it. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** Whether a turn is open. */
+  get isInTurn(): boolean {
+    return this.home.isInTurn(this.id);
+  }
+
+  /** Whether the agent waits for what clients are asked. */
+  get isWaiting(): boolean {
+    return this.#questions.size > 0;
+  }
+
+  /** Whether the agent has a call open that opens it, has its past told again, or ends it. */
+  get isChanging(): boolean {
+    return !this.#transitions.areOver;
+  }
+
+  /** The agent gets such a call. If it has the past told, that is for its client alone. */
+  changing(call: CallOfSession): void {
+    // In a turn, what is new cannot be told from what is past.
+    this.#transitions.add(call, this.isInTurn);
+  }
+
+  /** The agent has answered such a call, or one that makes a session. */
+  hasChanged(call: CallOfSession, answer: Message): void {
+    if (!answer.isError) {
+      if (endingMethods.has(call.method)) this.#close();
+      else this.#hasOpened(call, answer);
+    }
+    this.#transitions.remove(call);
+    if (!this.home.isStopping) this.#goOn();
+  }
+
+  /** Whether a client must wait before it opens the session. */
+  isClosedTo(guest: Participant): boolean {
+    return !this.isOpen || this.home.isStopping || this.#transitions.areInTheWayOf(guest);
+  }
+
+  /** `then` is called when that may have changed. */
+  whenChanged(then: () => void): void {
+    this.#whenChanged.push(then);
+  }
+
+  /** The process has it no more. */
+  end(): void {
+    this.#close();
+    this.#goOn();
+  }
+
+  /** A notification of the agent. */
+  said(line: Buffer): void {
+    this.#history.add(line);
+    const { audience } = this.#transitions;
+    if (audience === 'all') this.#tellAll(line);
+    else audience?.deliver(line, this.id);
+  }
+
+  /** A request of the agent. */
+  asks(message: Message): void {
+    this.home.deliver(message.line, this.id);
+    if (!isForGuests(message)) return;
+    const guestId = newOwnId();
+    const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
+    this.#questions.set(message.id!, question);
+    for (const guest of this.#guests.keys()) this.#ask(guest, question);
+  }
+
+  /** Whether guests have that request of the agent open. */
+  isAsking(agentId: string): boolean {
+    return this.#questions.has(agentId);
+  }
+
+  /** The agent's request is answered, by `by`, or withdrawn: the others are told. */
+  settle(agentId: string, by?: Participant): void {
+    const question = this.#questions.get(agentId);
+    if (question === undefined) return;
+    this.#questions.delete(agentId);
+    const told = joined(cancelLine(question.guestId));
+    for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.id);
+  }
+
+  /** A guest's answer to a request of the agent. False: it is none, or nobody waits for it any more. */
+  answerOfGuest(guest: Participant, message: Message): boolean {
+    for (const [agentId, { guestId }] of this.#questions) {
+      if (guestId !== message.id) continue;
+      this.settle(agentId, guest);
+      this.home.answeredByGuest(agentId);
+      this.home.toAgent(ended(withId(message, agentId)));
+      return true;
+    }
+    return false;
+  }
+
+  /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
+  prompted(by: Participant, message: Message): void {
+    // As in `changing`.
+    this.#transitions.areForAll();
+    for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
+      const line = updateLine(
+        this.id,
+        `{"sessionUpdate":"user_message_chunk","content":${jsonOf(message, block)}}`,
+      );
+      this.#history.add(line);
+      this.#tellAll(line, by);
+    }
+  }
+
+  /** A call of one client is answered: what that changes for the others, they are told. */
+  answered({ by, method, modeId }: CallOfSession, message: Message): void {
+    if (method === 'session/prompt') this.#turnEnded(by);
+    else if (message.isError) return;
+    else if (method === 'session/set_config_option') this.#optionsSet(by, message);
+    else if (method === 'session/set_mode' && modeId !== undefined) this.#modeSet(by, modeId);
+  }
+
+  /** That prompt is answered. `_containai/turn_ended` tells the others, who have no request open. */
+  #turnEnded(by: Participant): void {
+    if (!this.isShared) return;
+    const line = notificationLine('_containai/turn_ended', JSON.stringify({ sessionId: this.id }));
+    this.#tellAll(joined(line), by);
+  }
+
+  /** One client has set an option: the answer, which tells what holds for all of them, is for the others, too. */
+  #optionsSet(by: Participant, answer: Message): void {
+    const { configOptions } = objectIn(bodyTextOf(answer) ?? '') ?? {};
+    if (!Array.isArray(configOptions)) return;
+    this.#changed(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
+  }
+
+  /** Agents need not say so themselves. */
+  #modeSet(by: Participant, currentModeId: string): void {
+    const { modes } = objectIn(this.#opened ?? '') ?? {};
+    const opened = typeof modes === 'object' && modes !== null && { modes: { ...modes, currentModeId } };
+    this.#changed(by, opened || {}, { sessionUpdate: 'current_mode_update', currentModeId });
+  }
+
+  /** `opened`: what is different in the answer to whoever opens the session from now on. */
+  #changed(by: Participant, opened: object, update: object): void {
+    this.#opened &&= JSON.stringify({ ...objectIn(this.#opened), ...opened });
+    const line = updateLine(this.id, JSON.stringify(update));
+    this.#history.add(line);
+    this.#tellAll(line, by);
+  }
+
+  /**
+   * A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. False:
+   * the past is not kept, so the agent has to tell it; not in a turn, as agents begin anew with it.
+   */
+  join(guest: Participant, message: Message): boolean {
+    const wantsPast = message.method === 'session/load';
+    const { isWhole } = this.#history;
+    const isKept = !wantsPast || isWhole || this.isInTurn;
+    if (isKept || !this.hasGuest(guest)) this.#guests.set(guest, { hasJoined: isKept });
+    if (!isKept) return false;
+    if (wantsPast) {
+      if (!isWhole) guest.deliver(missingPart(this.id), this.id);
+      for (const line of this.#history.lines) guest.deliver(line, this.id);
+    }
+    guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
+    this.#askAll(guest);
+    return true;
+  }
+
+  /** The agent has told the past to a guest, or could not. */
+  pastTold(guest: Participant, isError: boolean): void {
+    const known = this.#guests.get(guest);
+    if (known === undefined) return;
+    if (!isError) this.#guests.set(guest, { hasJoined: true });
+    if (!isError || known.hasJoined) this.#askAll(guest);
+    else if (!this.#transitions.isOpeningFor(guest)) this.leave(guest);
+  }
+
+  /** The guest's connection is over, or it has closed the session for itself. */
+  leave(guest: Participant): void {
+    this.#transitions.left(guest);
+    for (const { guestId, asked } of this.#questions.values())
+      if (asked.delete(guest)) guest.deliver(joined(cancelLine(guestId)), this.id);
+    if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
+  }
+
+  #hasOpened(call: CallOfSession, answer: Message): void {
+    const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
+    if (isTold || call.method === 'session/new') this.#history.complete();
+    this.#opened = bodyTextOf(answer) ?? '{}';
+  }
+
+  /** Nothing is kept, and nobody follows it any more. */
+  #close(): void {
+    for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
+    this.#history.forget();
+    this.#opened = undefined;
+    for (const guest of this.#guests.keys()) this.leave(guest);
+  }
+
+  #askAll(guest: Participant): void {
+    for (const question of this.#questions.values()) this.#ask(guest, question);
+  }
+
+  /** Unless it has it open. */
+  #ask(guest: Participant, { line, asked }: Question): void {
+    if (asked.has(guest)) return;
+    asked.add(guest);
+    guest.deliver(line, this.id);
+  }
+
+  #goOn(): void {
+    for (const then of this.#whenChanged.splice(0)) then();
+  }
+
+  #tellAll(line: Buffer, but?: Participant): void {
+    for (const each of [this.home, ...this.#guests.keys()]) if (each !== but) each.deliver(line, this.id);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * WebSockets: each text frame is one message. Source: ACP, "Streamable HTTP & WebSocket Transport". A client that has lost
+ * its socket comes back with `Acp-Connection-Id` and, in `Cai-Received`, the number of messages that it has.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import { onOneLine } from '../../rpc/line';
+import type { Log } from '../../system/log';
+import { closeCodes, connectionHeader, receivedHeader } from '../carried';
+import { Pulse } from '../../system/streams/pulse';
+import type { Closing, Outlet } from './client-stream';
+import { numberOf } from './outbox';
+import type { ServedConnection } from './served-connection';
+import type { Connections } from './connections';
+import type { Visitor } from './door/visitor';
+import type { Metrics } from './metrics';
+
+/** Bytes that wait in a socket, above which no more is sent. */
+const maxBufferedBytes = 1024 * 1024;
+/** How long a reason may be. Source: RFC 6455, section 5.5: 125 bytes with the code. */
+const maxReasonBytes = 123;
+
+/** With these a client says that it needs the connection no more; 1005 stands for none. */
+const finalCodes = [1000, 1005];
+
+/** What answers upgrades. */
+export class WebSockets {
+  readonly #server: WebSocketServer;
+  readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
+
+  /** `maxFrameBytes`: longest message of a client. */
+  constructor(
+    private readonly connections: Connections,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
+    maxFrameBytes: number,
+  ) {
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false,
+      maxPayload: maxFrameBytes,
+    });
+    this.#server.on('headers', (headers, request) => headers.push(...(this.#headers.get(request) ?? [])));
+  }
+
+  /**
+   * Takes an upgrade of somebody who was let in; `agent`: the one that they name. Throws `CaiError` for what cannot be
+   * done, before anything is answered.
+   */
+  upgrade(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    visitor: Visitor,
+    agent: string | undefined,
+  ): void {
+    const id = request.headers[connectionHeader] as string | undefined;
+    const after = numberOf(request.headers[receivedHeader]);
+    const connection =
+      id === undefined
+        ? this.connections.open(visitor, agent, false)
+        : this.connections.find(id, visitor, false);
+    if (id !== undefined) connection.check(after);
+    this.#headers.set(request, [
+      `${connectionHeader}: ${connection.id}`,
+      `${receivedHeader}: ${connection.received}`,
+    ]);
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      if (id !== undefined) this.metrics.returned();
+      new SocketOutlet(webSocket, socket, connection, after, this.log);
+    });
+    // The library has answered a faulty handshake.
+    if (id === undefined && !connection.isAttached) connection.end();
+  }
+}
+
+/** One WebSocket. */
+class SocketOutlet implements Outlet {
+  readonly #pulse: Pulse;
+  #isFull = false;
+  #isClosing = false;
+  #isGathering = false;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly carrier: Socket,
+    private readonly connection: ServedConnection,
+    after: number | undefined,
+    log: Log,
+  ) {
+    this.#pulse = new Pulse({
+      ping: () => socket.ping(),
+      carrier,
+      onDead: () => socket.terminate(),
+    });
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('error', ({ message }) => log.info({ connection: connection.id, message }, 'WebSocket failed'));
+    socket.on('close', (code) => {
+      this.#pulse.stop();
+      connection.detach(this, finalCodes.includes(code));
+    });
+    connection.attach(this, after);
+  }
+
+  send(line: Buffer): boolean {
+    this.#gather();
+    this.socket.send(line, { binary: false }, () => {
+      if (!this.#isFull || this.socket.bufferedAmount > maxBufferedBytes / 2) return;
+      this.#isFull = false;
+      this.connection.flush();
+    });
+    this.#isFull ||= this.socket.bufferedAmount > maxBufferedBytes;
+    return !this.#isFull;
+  }
+
+  close(why: Closing, reason: string): void {
+    this.#isClosing = true;
+    this.socket.close(closeCodes[why], Buffer.from(reason).subarray(0, maxReasonBytes).toString());
+  }
+
+  /** What is sent in one turn goes out in one write. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.carrier.cork();
+    queueMicrotask(() => {
+      this.#isGathering = false;
+      this.carrier.uncork();
+    });
+  }
+
+  #setPaused(isPaused: boolean): void {
+    this.#pulse.setPaused(isPaused);
+    if (isPaused) this.socket.pause();
+    else this.socket.resume();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
+    // are ignored.
+    if (this.#isClosing || isBinary) return;
+    if (this.connection.receive(onOneLine(data as Buffer))) return;
+    this.#setPaused(true);
+    this.connection.whenRoom(() => this.#setPaused(false));
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Every folder of this machine that any agent of this user was ever given to write in. What a path leads to that
+ * touches one of them is up to that agent.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { CaiError, messageOf } from '../../errors';
+import { identityNow } from './pinned-folder';
+import { PathResolver } from '../real-path';
+import { stateRemedy } from '../state-folder';
+import { unlessFails } from '../unless';
+
+/** Tells of paths whether agents decide what they lead to. */
+export class AgentFolders {
+  readonly #records: string;
+  readonly #more: ReadonlyMap<string, string>;
+
+  /** All that are recorded, and `more`: folders that an agent is about to get. */
+  constructor(state: string, more: readonly string[] = []) {
+    this.#records = folderOf(state);
+    const known = fs.existsSync(this.#records) ? more : [...rootsBefore(state), ...more];
+    this.#more = new Map(known.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
+  }
+
+  /**
+   * The first of the folders that the way to `path` touches: its spelling, each link that is followed, and where it
+   * ends. `undefined`: no agent can put anything else there, now or later. Folders are known by name and by identity,
+   * because one that was moved is still in its container, and case can be ignored. Throws the system's error where the
+   * way cannot be followed.
+   */
+  onWayTo(path: string): string | undefined {
+    return this.#first(placesOn(path));
+  }
+
+  /** As `onWayTo`, but not for the path itself: its agent changes its content, and cannot put anything in its place. */
+  above(path: string): string | undefined {
+    return this.#first(placesOn(path).slice(0, -1));
+  }
+
+  #first(places: readonly string[]): string | undefined {
+    for (const place of places) {
+      const found = this.#known(place) ?? this.#known(identityOf(place));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** The folder of that path or identity. */
+  #known(key: string): string | undefined {
+    return key === '' ? undefined : (this.#more.get(key) ?? targetOf(fileOf(this.#records, key)));
+  }
+}
+
+/** From now on agents can write in these (real paths). Fails with `CaiError('CONFIG')` where that cannot be recorded. */
+export function rememberAgentFolders(state: string, folders: readonly string[]): void {
+  recording(state, () => {
+    takeOver(state);
+    const records = folderOf(state);
+    for (const folder of folders)
+      for (const key of [folder, identityOf(folder)])
+        if (key !== '' && targetOf(fileOf(records, key)) !== folder) write(records, key, folder);
+  });
+}
+
+/** From now on `folder` is as if no agent had ever had it; whether one had. Fails with `CaiError('CONFIG')`. */
+export function forgetAgentFolder(state: string, folder: string): boolean {
+  const records = folderOf(state);
+  const names = fs.existsSync(records) ? fs.readdirSync(records) : [];
+  // One that was moved is recorded under what it is, too.
+  const found = names.map((name) => join(records, name)).filter((file) => targetOf(file) === folder);
+  recording(state, () => found.forEach((file) => fs.rmSync(file, { force: true })));
+  return found.length > 0;
+}
+
+/**
+ * Where the records are: links, which are made whole and read in one step, for each path and each identity, so that a
+ * look-up takes as long with thousands as with one.
+ */
+function folderOf(state: string): string {
+  return join(state, 'agent-folders');
+}
+
+/** Begins the records. */
+function takeOver(state: string): void {
+  const records = folderOf(state);
+  if (fs.existsSync(records)) return;
+  const draft = `${records}.${randomUUID()}`;
+  fs.mkdirSync(draft, { recursive: true, mode: 0o700 });
+  for (const root of rootsBefore(state)) write(draft, root, root);
+  try {
+    fs.renameSync(draft, records);
+  } catch (reason) {
+    fs.rmSync(draft, { recursive: true, force: true });
+    // Another process has been faster.
+    if (!fs.existsSync(records)) throw reason;
+  }
+}
+
+/** The workspaces that earlier versions of ours have recorded. */
+function rootsBefore(state: string): string[] {
+  const roots = join(state, 'roots');
+  const names = unlessFails(() => fs.readdirSync(roots)) ?? [];
+  return [...new Set(names.flatMap((name) => rootIn(join(roots, name)) ?? []))];
+}
+
+/** The root in a record of `trust.ts`. */
+function rootIn(file: string): string | undefined {
+  const record = unlessFails(() => JSON.parse(fs.readFileSync(file, 'utf8')) as { value?: unknown } | null);
+  return typeof record?.value === 'string' && record.value.startsWith('/') ? record.value : undefined;
+}
+
+function targetOf(record: string): string | undefined {
+  // Most often there is none, and an error takes longer than all else.
+  return unlessFails(() => fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record));
+}
+
+/** Replaces an earlier one by renaming. */
+function write(records: string, key: string, path: string): void {
+  const draft = join(records, randomUUID());
+  fs.symlinkSync(path, draft);
+  fs.renameSync(draft, fileOf(records, key));
+}
+
+function fileOf(records: string, key: string): string {
+  return `${records}/${createHash('sha256').update(key).digest('hex')}`;
+}
+
+function recording(state: string, record: () => void): void {
+  try {
+    record();
+  } catch (reason) {
+    throw new CaiError(
+      'CONFIG',
+      `which folders agents can write cannot be recorded: ${messageOf(reason)}: ${stateRemedy(state)}`,
+    );
+  }
+}
+
+function placesOn(path: string): string[] {
+  const places: string[] = [];
+  new PathResolver().resolve(path, (place) => places.push(place));
+  return places;
+}
+
+/** As `identityNow`; empty also for what is not for us to see. */
+function identityOf(place: string): string {
+  return unlessFails(() => identityNow(place)) ?? '';
+}

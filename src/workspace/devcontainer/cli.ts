@@ -1,0 +1,129 @@
+/** `@devcontainers/cli`, in a process of its own that gets nothing of this one: it builds the image, and starts nothing. */
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, posix } from 'node:path';
+import { createInterface } from 'node:readline';
+import { CaiError, messageOf } from '../../errors';
+import { packageFile } from '../../system/files/package-file';
+import { buildSettings } from './build-settings';
+import type { Devcontainer, LocalEnv } from './devcontainer';
+
+/** Where Docker's own programs find the engine. */
+export interface EngineEndpoint {
+  /** As `DOCKER_HOST` has it. */
+  readonly url: string;
+  /** PEM, by the names that Docker's programs look for; absent: it is reached without TLS. */
+  readonly certificates?: Readonly<Record<string, Buffer>>;
+}
+
+/** What is built, and how. */
+export interface DevcontainerBuild {
+  /** As it was read. */
+  readonly devcontainer: Devcontainer;
+  /** What its variables may stand for. */
+  readonly localEnv: LocalEnv;
+  /** Name of the image. */
+  readonly tag: string;
+  /** The program `docker` of this machine. */
+  readonly docker: string;
+  /** The engine that builds. */
+  readonly endpoint: EngineEndpoint;
+  /** Names and addresses of proxies, as the environment has them. */
+  readonly proxies: Readonly<Record<string, string>>;
+  /** File with certificates to trust as well. */
+  readonly caFile: string | undefined;
+  /** Whether nothing of earlier builds is used. */
+  readonly isFresh: boolean;
+  /** Whether its steps use the network of the engine's machine. */
+  readonly usesHostNetwork: boolean;
+}
+
+/** Most that is told of a build that fails. */
+const tailLines = 20;
+
+/**
+ * Builds the image of a development container from a copy of the files as they were read, in which the devcontainer.json
+ * has only what `buildSettings` leaves of it. `onLine` gets what the builder prints. Rejects with `CaiError('IMAGE')`.
+ */
+export async function buildDevcontainer(
+  build: DevcontainerBuild,
+  onLine: (line: string) => void,
+): Promise<void> {
+  const { devcontainer, localEnv, usesHostNetwork } = build;
+  const folder = mkdtempSync(join(tmpdir(), 'cai-devcontainer-'));
+  try {
+    const place = (name: string) => {
+      mkdirSync(join(folder, name), { recursive: true });
+      return join(folder, name);
+    };
+    const workspace = place('workspace');
+    devcontainer.files.writeTo(workspace);
+    const file = join(workspace, posix.relative(devcontainer.root, devcontainer.file));
+    const options = usesHostNetwork ? ['--network=host'] : [];
+    writeFileSync(file, JSON.stringify(buildSettings(devcontainer, localEnv, options)));
+    const env = environmentOf(build, place('home'), place('tmp'));
+    await run(argumentsOf(build, { workspace, file, data: place('data') }), workspace, env, onLine);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Nothing of this process: what a repository says could have it sent away. */
+function environmentOf({ docker, endpoint, proxies, caFile }: DevcontainerBuild, home: string, tmp: string) {
+  const settings = join(home, '.docker');
+  mkdirSync(settings);
+  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy } = proxies;
+  // By these the command hands proxies on to the steps of a build.
+  const config = { proxies: { default: { httpProxy, httpsProxy, noProxy } } };
+  writeFileSync(join(settings, 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  for (const [name, pem] of Object.entries(endpoint.certificates ?? {}))
+    writeFileSync(join(settings, name), pem, { mode: 0o600 });
+  return {
+    PATH: `${dirname(docker)}:/usr/bin:/bin`,
+    HOME: home,
+    // In the folder that all users share, somebody else could make its folders before it.
+    TMPDIR: tmp,
+    DOCKER_HOST: endpoint.url,
+    DOCKER_CONFIG: settings,
+    ...(endpoint.certificates && { DOCKER_TLS_VERIFY: '1', DOCKER_CERT_PATH: settings }),
+    ...proxies,
+    ...(caFile !== undefined && { NODE_EXTRA_CA_CERTS: caFile }),
+  };
+}
+
+function argumentsOf(
+  { tag, docker, isFresh }: DevcontainerBuild,
+  { workspace, file, data }: Readonly<Record<'workspace' | 'file' | 'data', string>>,
+): string[] {
+  return [
+    packageFile('dist/devcontainers-cli/devcontainer.js'),
+    'build',
+    ...['--workspace-folder', workspace, '--config', file, '--image-name', tag],
+    ...['--docker-path', docker, '--user-data-folder', data],
+    ...(isFresh ? ['--no-cache'] : []),
+  ];
+}
+
+async function run(
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+): Promise<void> {
+  const tail: string[] = [];
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => {
+      tail.push(line);
+      if (tail.length > tailLines) tail.shift();
+      onLine(line);
+    });
+  const ended = await new Promise<string | number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status, signal) => resolve(signal ?? status));
+  }).catch((reason: unknown) => messageOf(reason));
+  if (ended === 0) return;
+  const what = `the image of the development container cannot be built (${ended}):`;
+  throw new CaiError('IMAGE', [what, ...tail].join('\n'));
+}

@@ -1,0 +1,105 @@
+/** A development container of a repository, as its devcontainer.json describes it. A stranger wrote it. */
+import type dockerignore from '@balena/dockerignore';
+import { readdirSync, realpathSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError } from '../../errors';
+import { sourcesIn, type Sources } from './dockerfile-sources';
+import { imageSourceOf, type ImageSource } from './image-source';
+import { isObject, parseJson, type JsonObject } from './json';
+import { Snapshot } from './snapshot';
+import { substitute, type VariableValues } from './substitute';
+import { unlessFails } from '../../system/unless';
+import { isInside } from '../../system/paths/is-inside';
+
+/** What it is made from, read once. */
+export interface Devcontainer {
+  /** Its devcontainer.json. */
+  readonly file: string;
+  /** Root of the workspace that it is of. */
+  readonly root: string;
+  /** The text of that file. */
+  readonly text: string;
+  /** What the file says, with its variables. */
+  readonly settings: JsonObject;
+  /** What its image is made from. */
+  readonly source: ImageSource;
+  /** The file and everything that it names in the workspace. */
+  readonly files: Snapshot;
+  /** Of all of that. */
+  readonly digest: string;
+}
+
+/** What may stand in for `localEnv`. */
+export type LocalEnv = VariableValues['localEnv'];
+
+/**
+ * Reads the devcontainer.json of the workspace at `root`, and what it names there: the folder that it lies in, the
+ * Dockerfile, what that copies of its context, the features of the repository, Compose files. Fails with
+ * `CaiError('CONFIG')` for what cannot be used, lies outside, or is too much.
+ */
+export function readDevcontainer(root: string, file: string, localEnv: LocalEnv): Devcontainer {
+  const files = new Snapshot(root);
+  const text = files.addFile(file)?.toString();
+  if (text === undefined) throw new CaiError('CONFIG', `${file} is not there`);
+  const settings = parseJson(text, file);
+  const usable = substitute(settings, { localFolder: root, localEnv });
+  const source = imageSourceOf(usable, file, (path) => files.addFile(path)?.toString());
+  const folder = posix.dirname(file);
+  if (folder !== root) files.addAll(folder);
+  for (const feature of localFeatures(settings)) files.addAll(posix.resolve(folder, feature));
+  if ('dockerfile' in source) addBuild(files, source);
+  return { file, root, text, settings, source, files, digest: files.digest(file) };
+}
+
+/** Those that lie in the repository. */
+function localFeatures({ features }: JsonObject): string[] {
+  return isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
+}
+
+function addBuild(
+  files: Snapshot,
+  { dockerfile, context }: Extract<ImageSource, { dockerfile: string }>,
+): void {
+  // The build gets a copy of what was read: a context that leads out of that would be a folder of this machine.
+  files.checkInside(context);
+  const text = files.addFile(dockerfile)?.toString();
+  if (text === undefined) throw new CaiError('CONFIG', `the Dockerfile ${dockerfile} is not there`);
+  const own = files.addFile(`${dockerfile}.dockerignore`);
+  const rules = own ?? files.addFile(posix.join(context, '.dockerignore'));
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
+  const ignore = require('@balena/dockerignore') as typeof dockerignore;
+  const isWanted = ignore({ ignorecase: false })
+    .add(rules?.toString() ?? '')
+    .createFilter();
+  for (const path of pathsOf(sourcesIn(text), context))
+    files.addAll(path, (each) => each === context || isWanted(posix.relative(context, each)));
+}
+
+/** With `*` and its like, all that fits up to there, with everything below. */
+function pathsOf(sources: Sources, context: string): string[] {
+  if (sources === 'all') return [context];
+  return sources.flatMap((source) => {
+    const parts = source.split('/');
+    const first = parts.findIndex((part) => /[*?[\\]/.test(part));
+    const path = posix.resolve(context, first === -1 ? source : parts.slice(0, first).join('/'));
+    // What leads out of the context is never in it.
+    if (!isInside(path, context)) return [];
+    if (first === -1) return [path];
+    const names = unlessFails(() => readdirSync(realpathSync(path))) ?? [];
+    return names.filter((name) => fits(name, parts[first]!)).map((name) => posix.join(path, name));
+  });
+}
+
+/**
+ * Sets of characters stand for any character, and a pattern with many stars for any name: too much rather than too
+ * little, as the time for such a pattern would grow without limit.
+ */
+function fits(name: string, pattern: string): boolean {
+  if (pattern.split('*').length > 3) return true;
+  const form = pattern
+    .replace(/\[[^\]]*\]|\\./g, '?')
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${form}$`, 's').test(name);
+}

@@ -1,0 +1,38 @@
+/** Where the devcontainer.json of a workspace is. Source: Development Containers, "devcontainer.json". */
+import { lstatSync, readdirSync } from 'node:fs';
+import { posix } from 'node:path';
+import { unlessFails } from '../../system/unless';
+
+const folder = '.devcontainer';
+const fileName = 'devcontainer.json';
+
+/**
+ * The file of the workspace at `root`; with `name` that of the folder of this name in `.devcontainer`. `undefined`: there
+ * is none. What is found may be anything, also a link.
+ */
+export function findDevcontainer(root: string, name: string | undefined): string | undefined {
+  return (name === undefined ? usualFiles(root) : [namedFile(root, name)]).find(isThere);
+}
+
+/** Every file of the workspace that could be it; the usual ones also if they are not there. */
+export function devcontainerFiles(root: string): string[] {
+  return [...usualFiles(root), ...devcontainerNames(root).map((name) => namedFile(root, name))];
+}
+
+/** The names among which the user can choose, sorted. */
+export function devcontainerNames(root: string): string[] {
+  const names = unlessFails(() => readdirSync(posix.join(root, folder))) ?? [];
+  return names.filter((name) => isThere(namedFile(root, name))).sort();
+}
+
+function usualFiles(root: string): string[] {
+  return [`${folder}/${fileName}`, `.${fileName}`].map((place) => posix.join(root, place));
+}
+
+function namedFile(root: string, name: string): string {
+  return posix.join(root, folder, name, fileName);
+}
+
+function isThere(file: string): boolean {
+  return unlessFails(() => lstatSync(file)) !== undefined;
+}

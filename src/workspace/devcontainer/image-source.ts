@@ -1,0 +1,83 @@
+/** What the image of a development container is made from: another image, or a Dockerfile. */
+import { posix } from 'node:path';
+import { CaiError } from '../../errors';
+import { quoted } from '../../system/quoted';
+import { composeService } from './compose';
+import { isObject, textOf, textsIn, type JsonObject } from './json';
+
+/** Paths are absolute. */
+export type ImageSource =
+  | { readonly image: string }
+  | (Readonly<Record<'dockerfile' | 'context', string>> & BuildSettings);
+
+interface BuildSettings {
+  readonly args: Readonly<Record<string, string>>;
+  readonly target: string | undefined;
+}
+
+/** A place in a file that can name an image, or how one is built. */
+interface Place {
+  /** The file, for messages. */
+  readonly file: string;
+  /** What its paths are relative to. */
+  readonly folder: string;
+}
+
+/**
+ * What devcontainer.json says. `read`: the text of a file, `undefined` for none. Fails with `CaiError('CONFIG')` for one
+ * that names neither an image nor a Dockerfile.
+ */
+export function imageSourceOf(
+  settings: JsonObject,
+  file: string,
+  read: (path: string) => string | undefined,
+): ImageSource {
+  const place = { file, folder: posix.dirname(file) };
+  const { build, image, context } = settings;
+  const { dockerComposeFile: compose } = settings;
+  const ofFile = textOf(settings.dockerFile);
+  if (compose !== undefined) {
+    const names = [compose].flat().flatMap((each) => textOf(each) ?? []);
+    const files = names.map((name) => posix.resolve(place.folder, name));
+    const { service, from } = composeService(files, textOf(settings.service), read, file);
+    const its = { file: from, folder: posix.dirname(files[0] ?? file) };
+    return sourceIn(service, its, 'the folder of the context');
+  }
+  if (ofFile !== undefined)
+    return dockerfileIn({ context: '.', ...(context && { context }), dockerfile: ofFile }, place);
+  return sourceIn({ ...(build && { build }), ...(image && { image }) }, place);
+}
+
+function sourceIn(
+  { build, image }: JsonObject,
+  place: Place,
+  base?: 'the folder of the context',
+): ImageSource {
+  const folder = textOf(build);
+  if (folder !== undefined) return dockerfileIn({ context: folder }, place, base);
+  if (isObject(build)) return dockerfileIn(build, place, base);
+  const name = textOf(image);
+  if (name !== undefined && /^\w[\w./:@-]*$/.test(name)) return { image: name };
+  throw new CaiError('CONFIG', `${place.file} names no image and no Dockerfile that an image is made from`);
+}
+
+/** `base`: what the Dockerfile's path is relative to; absent: the folder of the file. */
+function dockerfileIn(build: JsonObject, place: Place, base?: 'the folder of the context'): ImageSource {
+  const context = posix.resolve(place.folder, textOf(build.context) ?? '.');
+  const name = textOf(build.dockerfile) ?? (base && 'Dockerfile');
+  if (name === undefined)
+    throw new CaiError('CONFIG', `${place.file}: ${quoted('build')} lacks "dockerfile"`);
+  return {
+    dockerfile: posix.resolve(base === undefined ? place.folder : context, name),
+    context,
+    args: argsIn(build),
+    target: textOf(build.target),
+  };
+}
+
+/** Compose has them as a list, too: `NAME=value`. */
+function argsIn({ args }: JsonObject): Record<string, string> {
+  if (!Array.isArray(args)) return textsIn(args);
+  const pairs = (args as readonly unknown[]).map((each) => /^([^=]+)=(.*)$/s.exec(String(each)));
+  return Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[pair[1]!, pair[2]!]])));
+}

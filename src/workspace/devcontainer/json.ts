@@ -1,0 +1,79 @@
+/** JSON with comments, as people write it. */
+import type * as jsonc from 'jsonc-parser';
+import { CaiError } from '../../errors';
+
+/** A value. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+/** An object; only own properties count. */
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+/** The object that a text with comments and trailing commas holds. Fails with `CaiError('CONFIG')` that names `file`. */
+export function parseJson(text: string, file: string): JsonObject {
+  const { parse, printParseErrorCode } = library();
+  const errors: jsonc.ParseError[] = [];
+  const value = parse(text, errors, { allowTrailingComma: true }) as Json | undefined;
+  const [error] = errors;
+  if (error !== undefined) {
+    const { line, column } = placeAt(text, error.offset);
+    throw new CaiError('CONFIG', `${file}:${line}:${column}: ${printParseErrorCode(error.error)}`);
+  }
+  if (isObject(value)) return value;
+  throw new CaiError('CONFIG', `${file} must hold an object: { ... }`);
+}
+
+/** Where a path, or the longest beginning of it, stands in such a text. */
+export function placesInJson(text: string): (path: readonly (string | number)[]) => Place {
+  return (path) => {
+    const { findNodeAtLocation, parseTree } = library();
+    const tree = parseTree(text);
+    if (tree === undefined) return { line: 1, column: 1 };
+    const lengths = path.map((_, index) => path.length - index);
+    const known = lengths.map((length) => findNodeAtLocation(tree, path.slice(0, length)));
+    const node = known.find((each) => each !== undefined) ?? tree;
+    return placeAt(text, (node.parent?.type === 'property' ? node.parent : node).offset);
+  };
+}
+
+/** Line and column, from 1. */
+type Place = Readonly<Record<'line' | 'column', number>>;
+
+function placeAt(text: string, offset: number): Place {
+  const lines = text.slice(0, offset).split('\n');
+  return { line: lines.length, column: lines.at(-1)!.length + 1 };
+}
+
+/** Whether a value is an object, and no list. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value, if it is a string that is not empty. */
+export function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** An object's members that are words, numbers or true and false, as text. */
+export function textsIn(value: Json | undefined): Record<string, string> {
+  const entries = isObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(
+    entries.flatMap(([name, each]) => {
+      const text = wordOf(each);
+      return text === undefined ? [] : [[name, text] as const];
+    }),
+  );
+}
+
+/** A string, number, `true` or `false` as text; `undefined`: it is none of these. */
+export function wordOf(value: Json | undefined): string | undefined {
+  const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  return isWord ? String(value) : undefined;
+}
+
+// Most workspaces have no such file.
+function library(): typeof jsonc {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
+  return require('jsonc-parser') as typeof jsonc;
+}

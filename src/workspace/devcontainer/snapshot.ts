@@ -1,0 +1,112 @@
+/** The files that a development container is made from, each read once: what the user trusts is what is built. */
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { CaiError, messageOf } from '../../errors';
+import { readRegularFile } from '../../system/paths/read-regular-file';
+import { quoted } from '../../system/quoted';
+import { isInside } from '../../system/paths/is-inside';
+
+/** A file as it was read. */
+export interface SnapshotFile {
+  /** All of it. */
+  readonly content: Buffer;
+  /** Whether its owner may execute it. */
+  readonly isExecutable: boolean;
+}
+
+/** All of them together, in bytes. */
+const maxBytes = 16 * 2 ** 20;
+const maxFiles = 2_000;
+
+/** Files of one workspace. Links are left out: they could lead to what nobody has looked at. */
+export class Snapshot {
+  readonly #root: string;
+  readonly #files = new Map<string, SnapshotFile>();
+  #bytes = 0;
+
+  /** `root`: of the workspace. */
+  constructor(root: string) {
+    this.#root = realpathSync(root);
+  }
+
+  /** By their paths from the root, in the order in which they were added. */
+  get files(): ReadonlyMap<string, SnapshotFile> {
+    return this.#files;
+  }
+
+  /**
+   * Reads a file, once. `undefined`: there is none. Fails with `CaiError('CONFIG')` for one outside of the workspace, also
+   * through a link, and for anything but a file.
+   */
+  addFile(path: string): Buffer | undefined {
+    const name = this.#nameOf(path);
+    const known = this.#files.get(name);
+    if (known !== undefined) return known.content;
+    const content = readRegularFile(path, maxBytes, this.#root);
+    if (content === undefined) return undefined;
+    this.#bytes += content.length;
+    if (this.#bytes > maxBytes || this.#files.size >= maxFiles)
+      throw new CaiError(
+        'CONFIG',
+        `a development container can be made from at most ${maxFiles} files and ${maxBytes / 2 ** 20} MiB: let COPY in its Dockerfile name what it needs, or leave the rest out by a .dockerignore`,
+      );
+    const isExecutable = (lstatSync(path).mode & 0o100) !== 0;
+    this.#files.set(name, { content, isExecutable });
+    return content;
+  }
+
+  /** Reads a file, or all files in a folder and below, for which `isWanted` holds. Git's own folder is never wanted. */
+  addAll(path: string, isWanted: (path: string) => boolean = () => true): void {
+    this.#nameOf(path);
+    const info = this.#look(path);
+    if (info?.isFile() === true && isWanted(path)) this.addFile(path);
+    if (info?.isDirectory() !== true || posix.basename(path) === '.git') return;
+    if (!isInside(realpathSync(path), this.#root)) throw this.#outside(path);
+    for (const name of readdirSync(path).sort()) this.addAll(posix.join(path, name), isWanted);
+  }
+
+  /** Fails with `CaiError('CONFIG')` for a path outside of the workspace. */
+  checkInside(path: string): void {
+    this.#nameOf(path);
+  }
+
+  /** SHA-256, in hex, of all names, contents and rights to execute; `main` is the file that names the others. */
+  digest(main: string): string {
+    const hash = createHash('sha256');
+    const add = (part: string | Buffer) => hash.update(`${part.length}:`).update(part);
+    add(this.#nameOf(main));
+    for (const [name, { content, isExecutable }] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      add(name);
+      add(isExecutable ? 'x' : '');
+      add(content);
+    }
+    return hash.digest('hex');
+  }
+
+  /** Writes the files into an empty folder. */
+  writeTo(folder: string): void {
+    for (const [name, { content, isExecutable }] of this.#files) {
+      const path = posix.join(folder, name);
+      mkdirSync(posix.dirname(path), { recursive: true });
+      writeFileSync(path, content, { mode: isExecutable ? 0o755 : 0o644 });
+    }
+  }
+
+  #look(path: string) {
+    try {
+      return lstatSync(path, { throwIfNoEntry: false });
+    } catch (reason) {
+      throw new CaiError('CONFIG', `${quoted(path)} cannot be read: ${messageOf(reason)}`);
+    }
+  }
+
+  #nameOf(path: string): string {
+    if (!isInside(path, this.#root)) throw this.#outside(path);
+    return posix.relative(this.#root, path);
+  }
+
+  #outside(path: string): CaiError {
+    return new CaiError('CONFIG', `${quoted(path)} is not in the workspace ${quoted(this.#root)}`);
+  }
+}

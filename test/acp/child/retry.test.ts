@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentEnd } from '../../../src/agent/agent-end';
+import { CaiError, type FailureCode } from '../../../src/errors';
+import type { Log } from '../../../src/system/log';
+import { Attempts, classOf, retryClasses } from '../../../src/acp/child/retry';
+
+const policy = { attempts: 4, firstDelayMs: 1_000, maxDelayMs: 3_000 };
+
+/** An agent that has exited with a status, or whose command says what has failed. */
+function ended(status: number | undefined, failure?: FailureCode): CaiError {
+  return new CaiError('AGENT_EXITED', 'agent "x" ended', undefined, { cause: new AgentEnd(status, failure) });
+}
+
+describe('the class of a failed start', () => {
+  test.each([
+    ['an engine that is not there', ended(11, 'NO_ENGINE'), 'engine', true],
+    ['a container that was stopped', ended(11, 'CONTAINER_START'), 'container', true],
+    ['a container that has gone', ended(10, 'CONTAINER_NOT_FOUND'), 'container', true],
+    ['a connection that is lost', ended(13, 'SSH_CONNECT'), 'connection', true],
+    ['a start that takes too long', new CaiError('AGENT_TIMEOUT', ''), 'timeout', true],
+    ['an agent that exits', ended(1), 'ended', true],
+    ['an agent that exits with a status that is ours elsewhere', ended(13), 'ended', true],
+    ['an agent that a signal ends', ended(undefined), 'ended', true],
+    ['a program that is not there', new CaiError('AGENT_START', ''), 'missing', false],
+    ['a program that is not there, inside', ended(127), 'missing', false],
+    ['a program that may not be run, inside', ended(126), 'missing', false],
+    ['wrong arguments', ended(2), 'usage', false],
+    ['a wrong configuration', ended(2, 'CONFIG'), 'usage', false],
+    ['a folder that is no workspace', ended(2, 'WORKSPACE'), 'usage', false],
+    ['a lack of rights', ended(77), 'sign-in', false],
+    ['an image that cannot be built', ended(11, 'IMAGE'), 'image', false],
+    ['an engine that does not answer', ended(11, 'NOT_READY'), 'silent', false],
+    ['another host key', ended(14, 'HOST_KEY'), 'distrust', false],
+    ['a container of somebody else', ended(15, 'FOREIGN_CONTAINER'), 'distrust', false],
+    ['anything else', new CaiError('AGENT_ANSWER', ''), 'other', false],
+  ])('of %s', (_, reason, name, isRetried) => expect(classOf(reason)).toMatchObject({ name, isRetried }));
+
+  test.each([2, 64, 77, 78, 126, 127])(
+    'of an agent that had started is no matter of its status %i',
+    (status) => {
+      expect(classOf(ended(status), true)).toMatchObject({ name: 'ended', isRetried: true });
+      expect(classOf(ended(status, 'IMAGE'), true).name).toBe('image');
+    },
+  );
+
+  test('has a remedy where it is retried, since its message is of one attempt only', () => {
+    for (const { isRetried, remedy } of retryClasses) expect(remedy !== '').toBe(isRetried);
+  });
+});
+
+test('the classes are those that the documentation explains, in its order', () => {
+  const page = readFileSync(join(__dirname, '../../../docs/troubleshooting.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `([a-z-]+)` +\|[^|]+\| (yes|no) +\|/gm)];
+
+  const documented = rows.map(([, name, isRetried]) => ({ name, isRetried: isRetried === 'yes' }));
+
+  expect(documented).toEqual(retryClasses.map(({ name, isRetried }) => ({ name, isRetried })));
+});
+
+describe('attempts', () => {
+  let logged: unknown[];
+  let attempts: Attempts;
+  beforeEach(() => {
+    logged = [];
+    const log = { warn: (fields: unknown) => logged.push(fields) } as unknown as Log;
+    attempts = new Attempts(policy, log);
+  });
+
+  test('wait twice as long each time, up to a limit, and then end with all that is to be known', () => {
+    const waits = [attempts.delayMs];
+    for (let count = 1; count < 4; count++) {
+      expect(attempts.failed(ended(1))).toBeUndefined();
+      waits.push(attempts.delayMs);
+    }
+
+    const final = attempts.failed(ended(1))!;
+
+    expect(waits).toEqual([0, 1_000, 2_000, 3_000]);
+    expect(final.message).toBe('agent "x" ended (attempt 4 of 4: run its command in a terminal to see why)');
+    expect(classOf(final).name).toBe('ended');
+  });
+
+  test('end with a remedy that stands there once', () => {
+    const why = 'agent "x" exited with status 1: run its command in a terminal to see why';
+    const failed = (): CaiError | undefined => attempts.failed(new CaiError('AGENT_EXITED', why));
+    for (let count = 1; count < 4; count++) failed();
+
+    expect(failed()!.message).toBe(`${why} (attempt 4 of 4)`);
+  });
+
+  test('of an agent that had started go on, whatever its status says', () => {
+    expect(attempts.failed(ended(2), true)).toBeUndefined();
+    expect(attempts.failed(ended(2))).toBeDefined();
+  });
+
+  test('are logged each with its class, and the text as what an agent may have said', () => {
+    const said = 'agent "x" ended';
+    attempts.failed(ended(11, 'NO_ENGINE'));
+    attempts.failed(ended(2));
+
+    expect(logged).toEqual([
+      { class: 'engine', attempt: 1, attempts: 4, delayMs: 1_000, code: 'NO_ENGINE', status: 11, said },
+      { class: 'usage', attempt: 2, attempts: 4, delayMs: undefined, code: 'AGENT_EXITED', status: 2, said },
+    ]);
+  });
+
+  test('begin anew after the last one, and after a success', () => {
+    attempts.failed(ended(1));
+    attempts.succeeded();
+    expect(attempts.delayMs).toBe(0);
+
+    for (let count = 1; count <= 4; count++) attempts.failed(ended(1));
+
+    expect(attempts.delayMs).toBe(0);
+    expect(attempts.failed(ended(1))).toBeUndefined();
+  });
+
+  test('that are of no use are not made: the failure is told as it is', () => {
+    const reason = ended(127);
+
+    expect(attempts.failed(reason)).toBe(reason);
+    expect(attempts.delayMs).toBe(0);
+  });
+});

@@ -1,0 +1,213 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import * as stream from 'node:stream';
+import type { Duplex } from 'node:stream';
+import {
+  answerQuestions,
+  parseStatus,
+  parseVerdict,
+  placeQuestions,
+  StatusLink,
+  statusLine,
+  type AgentStatus,
+  type PlaceQuestion,
+} from '../../src/rpc/status';
+
+describe('parseStatus', () => {
+  it.each<AgentStatus | PlaceQuestion>([
+    { kind: 'started' },
+    { kind: 'started', image: 'sha256:12', imageName: 'containai:claude' },
+    { kind: 'notice', text: 'two\nlines' },
+    { kind: 'delay', text: 'building' },
+    { kind: 'failed', code: 'NO_ENGINE' },
+    { kind: 'stopped' },
+    { kind: 'unwatchable' },
+    { kind: 'lost', takenBytes: 7 },
+    { kind: 'resumed' },
+    { kind: 'asks', id: 1, place: 'example.org:443' },
+  ])('reads back what statusLine wrote: %j', (status) => {
+    const line = statusLine(status);
+
+    expect(line.indexOf('\n')).toBe(line.length - 1);
+    expect(parseStatus(line)).toEqual(status);
+  });
+
+  it.each(['', 'text', 'null', '[]', '{"kind":1}', '{"ask":"alive","id":1}'])(
+    'takes no other line: %j',
+    (line) => expect(parseStatus(line)).toBeUndefined(),
+  );
+});
+
+describe('parseVerdict', () => {
+  it.each([true, false, undefined])('reads back what statusLine wrote: %j', (isAllowed) => {
+    expect(parseVerdict(statusLine({ verdict: 3, isAllowed }))).toEqual({ verdict: 3, isAllowed });
+  });
+
+  it('takes nothing for a permission but `true`', () => {
+    expect(parseVerdict('{"verdict":3,"isAllowed":"true"}')).toEqual({ verdict: 3 });
+  });
+
+  it.each(['', 'null', '7', '{"verdict":"3"}', '{"ask":"alive","id":1}', '{"kind":"started"}'])(
+    'takes no other line: %j',
+    (line) => expect(parseVerdict(line)).toBeUndefined(),
+  );
+});
+
+/** Far above what an answer takes. */
+const patienceMs = 10_000;
+
+/** The two ends; what the types of Node 20.19 do not have yet. */
+function newEnds(): [Duplex, Duplex] {
+  return (stream as unknown as { duplexPair(): [Duplex, Duplex] }).duplexPair();
+}
+
+describe('whether a command works', () => {
+  it('is answered at once, and other lines are not', async () => {
+    const [ours, its] = newEnds();
+    const said: string[] = [];
+    ours.setEncoding('utf8').on('data', (text: string) => said.push(text));
+    answerQuestions(its);
+
+    ours.write(
+      'nonsense\n{"ask":"dance","id":4}\n{"ask":"alive"}\n{"kind":"started"}\n{"ask":"alive","id":5}\n',
+    );
+    while (!said.join('').includes('"id":5')) await once(ours, 'data');
+
+    expect(said.join('')).toBe(statusLine({ kind: 'answer', id: 5 }));
+  });
+
+  it('is false where the program knows no questions', async () => {
+    expect(await new StatusLink(newEnds()[0], () => undefined).isAlive(20)).toBe(false);
+  });
+
+  it('is false when the command ends, and afterwards', async () => {
+    const [ours] = newEnds();
+    const link = new StatusLink(ours, () => undefined);
+    const asked = link.isAlive(patienceMs);
+
+    ours.destroy();
+
+    expect(await asked).toBe(false);
+    expect(await link.isAlive(patienceMs)).toBe(false);
+  });
+});
+
+describe('what a command asks', () => {
+  it('is answered, each question with its own answer, beside what the command is asked', async () => {
+    const [ours, its] = newEnds();
+    const settles = new Map<string, (isAllowed: boolean | undefined) => void>();
+    const told: AgentStatus[] = [];
+    const link = new StatusLink(
+      ours,
+      (status) => told.push(status),
+      (place) => new Promise((resolve) => settles.set(place, resolve)),
+    );
+    answerQuestions(its);
+    const ask = placeQuestions(its, () => undefined);
+
+    const answers = ['a:443', 'b:443', 'c:443'].map((place) => ask(place, patienceMs));
+    expect(await link.isAlive(patienceMs)).toBe(true);
+    settles.get('c:443')!(undefined);
+    settles.get('b:443')!(false);
+    settles.get('a:443')!(true);
+
+    expect(await Promise.all(answers)).toEqual([true, false, undefined]);
+    expect(told).toEqual([]);
+  });
+
+  it('is answered at once without a verdict by a program that asks nobody', async () => {
+    const [ours, its] = newEnds();
+    new StatusLink(ours, () => undefined);
+
+    expect(await placeQuestions(its, () => undefined)('a:443', patienceMs)).toBeUndefined();
+  });
+
+  it('stays without an answer where the program is silent or gone', async () => {
+    const [ours, its] = newEnds();
+    const ask = placeQuestions(its, () => undefined);
+    expect(await ask('a:443', 20)).toBeUndefined();
+    const asked = ask('a:443', patienceMs);
+
+    its.destroy();
+
+    expect(await asked).toBeUndefined();
+    expect(await ask('a:443', patienceMs)).toBeUndefined();
+    ours.destroy();
+  });
+
+  it('is not answered by what is no verdict, nor by one that comes too late', async () => {
+    const [ours, its] = newEnds();
+    const ask = placeQuestions(its, () => undefined);
+    await ask('a:443', 1);
+    const asked = ask('b:443', patienceMs);
+
+    ours.write('noise\n{"verdict":1,"isAllowed":true}\n{"later":2}\n{"verdict":2,"isAllowed":false}\n');
+
+    expect(await asked).toBe(false);
+  });
+
+  it('is over for places of which that is told, after an answer that came with it', async () => {
+    const [ours, its] = newEnds();
+    const heard: unknown[] = [];
+    const link = new StatusLink(
+      ours,
+      () => undefined,
+      () => Promise.resolve(true),
+    );
+    const ended = new Promise<void>((resolve) => {
+      const ask = placeQuestions(its, (places) => {
+        heard.push(places);
+        resolve();
+      });
+      void ask('a:443', patienceMs).then((isAllowed) => heard.push(isAllowed));
+    });
+    ours.once('data', () => process.nextTick(() => link.endGrants(['a:443', 'b:443'])));
+
+    await ended;
+
+    expect(heard).toEqual([true, ['a:443', 'b:443']]);
+  });
+
+  it('does not fail when the command has ended before the answer', async () => {
+    const [ours, its] = newEnds();
+    let answer: (isAllowed: boolean) => void;
+    const asked = new Promise<void>((resolve) => {
+      const onAsks = (): Promise<boolean> => {
+        resolve();
+        return new Promise((settle) => (answer = settle));
+      };
+      new StatusLink(ours, () => undefined, onAsks);
+    });
+    void placeQuestions(its, () => undefined)('a:443', patienceMs);
+    await asked;
+    ours.destroy();
+
+    answer!(true);
+
+    expect(await new StatusLink(ours, () => undefined).isAlive(20)).toBe(false);
+  });
+});
+
+test('what a command tells unasked is told apart from its answers, and the rest is nothing', async () => {
+  const [ours, its] = newEnds();
+  const told: AgentStatus[] = [];
+  const link = new StatusLink(ours, (status) => told.push(status));
+  its.write(statusLine({ kind: 'delay', text: 'building' }));
+  its.write('noise\n{"kind":"answer","id":99}\n');
+  answerQuestions(its);
+
+  await link.isAlive(patienceMs);
+
+  expect(told).toEqual([{ kind: 'delay', text: 'building' }]);
+});
+
+test('a command that is killed with a question unread answers nothing, and throws nothing', async () => {
+  const command = spawn('sleep', ['100'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  const link = new StatusLink(command.stdio[3] as Duplex, () => undefined);
+  const answer = link.isAlive(patienceMs);
+  await once(command, 'spawn');
+
+  command.kill('SIGKILL');
+
+  expect(await answer).toBe(false);
+});

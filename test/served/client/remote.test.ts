@@ -1,0 +1,387 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { authorityOf, identityFor } from '../../../src/network/keys/authority';
+import { hastened } from '../../support/hastened';
+import type { Json } from '../../support/inbox';
+import { isNightly } from '../../support/nightly';
+import { residentBytes, untilIdle } from '../../support/processes';
+import { newFolder } from '../../support/temp-folder';
+import { CuttingProxy, type Cut } from './cutting-proxy';
+import { Editor } from './editor';
+import { ScriptedServer, type ServedConnection } from './scripted-server';
+
+const quiet = { CAI_LOG_LEVEL: 'silent' };
+let server: ScriptedServer;
+let editor: Editor;
+let proxy: CuttingProxy | undefined;
+
+afterEach(async () => {
+  editor.process.kill('SIGKILL');
+  await editor.ended();
+  proxy?.close();
+  proxy = undefined;
+  await server.close();
+});
+
+/** Numbers that look random, the same for each seed. */
+function numbersFrom(seed: number): () => number {
+  let state = seed;
+  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
+}
+
+function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+async function start(
+  onMessage?: (connection: ServedConnection, message: Json) => void,
+): Promise<ServedConnection> {
+  server = new ScriptedServer(onMessage === undefined ? {} : { onMessage });
+  editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet);
+  return await server.connection();
+}
+
+/** As `start`; the server has then closed the socket because nothing passed, and the editor has noticed. */
+async function idle(): Promise<ServedConnection> {
+  const connection = await start();
+  connection.send({ method: '_one' });
+  await editor.inbox.next('_one');
+  connection.cut(4003);
+  await connection.detached();
+  await untilIdle(editor.process.pid!);
+  return connection;
+}
+
+/** As `start`, over a way that breaks. */
+async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv = quiet): Promise<void> {
+  const echo = (connection: ServedConnection, { id, params }: Json): void => {
+    connection.send({ method: '_said', params: { number: id, pad: (params as Json).pad } });
+    connection.send({ id, result: {} });
+  };
+  server = new ScriptedServer({ onMessage: echo });
+  proxy = new CuttingProxy(await server.listen(), nextCut);
+  editor = new Editor([`ws://127.0.0.1:${await proxy.listen()}`], env);
+}
+
+describe('a connection', () => {
+  test.each(upTo(isNightly ? 6 : 1))(
+    'goes on with every message once and in order, wherever its sockets break: seed %d',
+    async (seed) => {
+      const random = numbersFrom(seed);
+      const count = 400;
+      const pad = (): string => 'é'.repeat(random() ** 4 * 10_000);
+      let cuts = 25;
+      // Some break before they are open.
+      const place = (): number => Math.ceil(random() ** 2 * 80_000);
+      await startOver(() => (cuts-- > 0 ? { to: place(), from: place() } : undefined), {
+        ...quiet,
+        ...hastened,
+      });
+
+      for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: pad() });
+      await editor.inbox.response(count);
+
+      expect(await editor.leave()).toBe(0);
+      expect(proxy!.broken).toBe(25);
+      // One that broke before the client knew of it has no messages.
+      const [connection, ...others] = server.begun.filter(({ received }) => received > 0);
+      expect(others).toEqual([]);
+      const got = editor.inbox.takeAll();
+      const said = got.filter(({ method }) => method === '_said');
+      expect(connection!.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count));
+      expect(said.map(({ params }) => (params as Json).number)).toEqual(upTo(count));
+      expect(got.flatMap(({ id }) => id ?? [])).toEqual(upTo(count - 1));
+    },
+  );
+
+  test.each([4000, 4002, 1001, 1011, undefined])(
+    'goes on after the end of a socket with %s',
+    async (code) => {
+      const connection = await start();
+      connection.send({ method: '_one' });
+      await editor.inbox.next('_one');
+      editor.ask('_ask');
+      await connection.inbox.next('_ask');
+      connection.cut(code);
+      connection.send({ method: '_two' });
+
+      await editor.inbox.next('_two');
+      expect(server.begun).toEqual([connection]);
+      const { headers } = connection.requests[1]!;
+      expect(headers).toMatchObject({
+        'acp-connection-id': connection.id,
+        'cai-received': '1',
+        // For a balancer.
+        cookie: `lane=${connection.id}`,
+      });
+      expect(editor.inbox.takeAll()).toEqual([]);
+    },
+  );
+
+  test('that breaks and goes on is told of both times', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`]);
+    const connection = await server.connection();
+    connection.send({ method: '_one' });
+    await editor.inbox.next('_one');
+    connection.cut();
+    connection.send({ method: '_two' });
+    await editor.inbox.next('_two');
+    await editor.leave();
+
+    expect(editor.stderr.match(/"level":40.*"msg":"[^"]*/g)).toEqual([
+      expect.stringMatching(/"the connection to the server is interrupted$/),
+      expect.stringMatching(/"the connection goes on$/),
+    ]);
+  });
+
+  test.each([1000, 1007, 1009, 4001])('is over after the end of a socket with %d', async (code) => {
+    const connection = await start();
+    const id = editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    connection.cut(code);
+
+    expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
+    expect((await server.connection(2)).requests[0]!.headers).not.toHaveProperty('acp-connection-id');
+  });
+
+  test('is over if the server sends more than is taken', async () => {
+    const connection = await start();
+    const id = editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    connection.send({ method: '_long', params: { pad: 'x'.repeat(33 * 2 ** 20) } });
+
+    expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
+    await server.connection(2);
+  });
+
+  test('is over if the server has more messages than were sent', async () => {
+    const connection = await start();
+    const id = editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    connection.received = 9;
+    connection.cut();
+
+    expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
+    await server.connection(2);
+  });
+
+  test('that was idle for too long stays closed when the editor leaves, at once', async () => {
+    const connection = await idle();
+
+    const left = performance.now();
+    expect(await editor.leave()).toBe(0);
+    expect(performance.now() - left).toBeLessThan(3_000);
+    expect(connection.requests).toHaveLength(1);
+  });
+
+  test('that was idle for too long goes on when there is something to say', async () => {
+    const connection = await idle();
+    expect(connection.requests).toHaveLength(1);
+
+    editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    expect(connection.requests).toHaveLength(2);
+  });
+
+  test('goes on when the server falls silent, which pings tell', async () => {
+    // The first way takes all, and brings nothing behind what opens it.
+    let ways = 0;
+    await startOver(() => (++ways === 1 ? { to: Infinity, from: Infinity, silentFrom: 1 } : undefined), {
+      ...quiet,
+      ...hastened,
+    });
+
+    const id = editor.ask('_ask', { pad: 'x'.repeat(1_000) });
+    await editor.inbox.response(id);
+
+    expect(ways).toBe(2);
+    expect(server.begun).toHaveLength(1);
+  });
+
+  test('asks after every 256 messages what has come', async () => {
+    const connection = await start();
+    for (let number = 1; number <= 600; number++) editor.ask('_ask');
+    await connection.pinged(2);
+
+    expect(connection.pings).toEqual([256, 512]);
+  });
+});
+
+describe('who is slow', () => {
+  test('the server: the editor has to wait, and nothing is lost', async () => {
+    server = new ScriptedServer();
+    const config = '[acp]\nqueue_to_agent = "1MiB"';
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet, config);
+    const connection = await server.connection();
+    const before = residentBytes(editor.process.pid!).peak;
+    connection.setPaused(true);
+
+    const count = 3_000;
+    for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: 'x'.repeat(20_000) });
+    await untilIdle(editor.process.pid!);
+    expect(editor.process.stdin.writableLength).toBeGreaterThan(40 * 2 ** 20);
+    expect(residentBytes(editor.process.pid!).peak - before).toBeLessThan(50 * 2 ** 20);
+    connection.setPaused(false);
+
+    await connection.inbox.next(({ id }) => id === count);
+    expect(connection.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count - 1));
+  });
+
+  test('nobody: where little may wait, the server is asked at once what has arrived', async () => {
+    server = new ScriptedServer();
+    const config = '[acp]\nqueue_to_agent = "64KiB"';
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet, config);
+    const connection = await server.connection();
+
+    const count = 200;
+    for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: 'x'.repeat(20_000) });
+    await connection.inbox.next(({ id }) => id === count);
+  });
+
+  test('the editor: the server has to wait, and nothing is lost', async () => {
+    const connection = await start();
+    editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    const before = residentBytes(editor.process.pid!).peak;
+    editor.process.stdout.pause();
+
+    const count = 3_000;
+    for (let number = 1; number <= count; number++)
+      connection.send({ method: '_say', params: { number, pad: 'x'.repeat(20_000) } });
+    await untilIdle(editor.process.pid!);
+    expect(connection.waitingBytes).toBeGreaterThan(40 * 2 ** 20);
+    expect(residentBytes(editor.process.pid!).peak - before).toBeLessThan(60 * 2 ** 20);
+    editor.process.stdout.resume();
+
+    await editor.inbox.next(({ params }) => (params as Json).number === count);
+    expect(editor.inbox.takeAll().map(({ params }) => (params as Json).number)).toEqual(upTo(count - 1));
+  });
+});
+
+describe('a server', () => {
+  test('that is not there yet is waited for', async () => {
+    const path = join(newFolder(), 'serve.sock');
+    server = new ScriptedServer();
+    editor = new Editor([`unix:${path}`], hastened);
+    const answer = editor.request('initialize', { protocolVersion: 1 });
+    while (!editor.stderr.includes('could not be connected to; trying for 30 s')) await editor.said();
+    await server.listen(path);
+    const connection = await server.connection();
+    connection.answer(await connection.inbox.next('initialize'), { protocolVersion: 1 });
+
+    expect(await answer).toMatchObject({ result: { protocolVersion: 1 } });
+    // Each once: the first failure, and the end of it.
+    expect(editor.stderr.match(/"msg":"[^"]*/g)).toEqual([
+      '"msg":"the server could not be connected to; trying for 30 s',
+      '"msg":"a connection has begun',
+    ]);
+  });
+
+  test('of this user that does not run is not waited for', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([], { XDG_RUNTIME_DIR: newFolder() });
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect((error as Json).message).toMatch(
+      /^the server at unix:\/.*serve\.sock cannot be used: .* Run "cai serve"/,
+    );
+    expect(await editor.ended()).toBe(11);
+    expect(editor.stderr).toMatch(/^cai: the server at unix:\/[^\n]*\n$/);
+  });
+
+  test('of this user that goes is waited for', async () => {
+    const runtime = newFolder();
+    mkdirSync(join(runtime, 'containai'));
+    const path = join(runtime, 'containai/serve.sock');
+    server = new ScriptedServer();
+    await server.listen(path);
+    editor = new Editor([], { ...hastened, XDG_RUNTIME_DIR: runtime, CAI_LOG_LEVEL: 'info' });
+    const connection = await server.connection();
+    connection.send({ method: '_one' });
+    await editor.inbox.next('_one');
+    server.forget(connection);
+    await server.close();
+    while (!editor.stderr.includes('could not be connected to')) await editor.said();
+    await server.listen(path);
+
+    await server.connection(2);
+  });
+
+  test('whose connections all end at once is given up, and initialize is answered with why', async () => {
+    server = new ScriptedServer({ onMessage: (connection) => connection.cut(4001, 'config.toml is wrong') });
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { ...quiet, ...hastened });
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect((error as Json).message).toMatch(/ has ended: config\.toml is wrong$/);
+    expect(await editor.ended()).toBe(11);
+    expect(server.begun.length).toBeGreaterThan(3);
+  });
+
+  test('that takes long to answer is waited for', async () => {
+    server = new ScriptedServer();
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { ...quiet, ...hastened });
+    const answer = editor.request('initialize', { protocolVersion: 1 });
+    const connection = await server.connection();
+    // A ping is sent every 15 s, ten times as fast here.
+    await connection.pinged(3);
+    connection.answer(await connection.inbox.next('initialize'), { protocolVersion: 1 });
+
+    expect(await answer).toHaveProperty('result');
+  });
+
+  test('that speaks something else is named when the editor leaves', async () => {
+    server = new ScriptedServer({ tls: await identityFor('localhost', await authorityOf(newFolder())) });
+    editor = new Editor([`http://127.0.0.1:${await server.listen()}`], quiet);
+    const id = editor.ask('initialize', { protocolVersion: 1 });
+
+    expect(await editor.leave()).toBe(0);
+    const { error } = await editor.inbox.response(id);
+    expect((error as Json).message).toMatch(/^the server at ws:\/\/127\.0\.0\.1:\d+\/acp cannot be used: /);
+  });
+
+  test('that never comes is given up, and initialize is answered with why', async () => {
+    const path = join(newFolder(), 'serve.sock');
+    server = new ScriptedServer();
+    editor = new Editor([`unix:${path}`], { ...quiet, ...hastened });
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect(error).toMatchObject({ code: -32603 });
+    expect((error as Json).message).toContain(`unix:${path}`);
+    expect((error as Json).message).toMatch(/ENOENT.*Check the address, and that "cai serve" runs there/);
+    expect(await editor.ended()).toBe(11);
+  });
+
+  test('that refuses for a moment is asked again', async () => {
+    server = new ScriptedServer({ status: 503 });
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { CAI_LOG_LEVEL: 'info', ...hastened });
+    while (!editor.stderr.includes('it answers 503: not now')) await editor.said();
+    server.options.status = 101;
+
+    await server.connection();
+  });
+
+  test.each([400, 403, 404, 426, 501, 301])('that refuses with %d is not asked again', async (status) => {
+    server = new ScriptedServer({ status });
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet);
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    expect((error as Json).message).toContain(`it answers ${status}: not now`);
+    // It does run there.
+    expect((error as Json).message).not.toContain('Check the address');
+    expect(await editor.ended()).toBe(11);
+    expect(server.refused).toBe(1);
+  });
+
+  test('that takes the right back ends everything', async () => {
+    const connection = await start();
+    const open = editor.ask('_ask');
+    await connection.inbox.next('_ask');
+    connection.cut(1008, 'the token was revoked');
+
+    expect(await editor.inbox.response(open)).toMatchObject({
+      error: { code: -32603, message: expect.stringContaining('the token was revoked') as string },
+    });
+    expect(await editor.ended()).toBe(11);
+  });
+});

@@ -1,0 +1,113 @@
+/** `cai connect` and `cai serve`, as they are: an agent in a process of its own behind both. */
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cai, userWith } from '../../support/cli';
+import { hastened } from '../../support/hastened';
+import type { Json } from '../../support/inbox';
+import { failure } from '../../support/messages';
+import { CuttingProxy } from './cutting-proxy';
+import { Editor } from './editor';
+
+const mock = resolve('fixtures/mock-acp-server');
+const agent = `[agents.mock]\ncommand = ["${process.execPath}", "${mock}", "--acp"]\n`;
+
+let server: ChildProcessWithoutNullStreams;
+let proxy: CuttingProxy;
+let editor: Editor;
+let cwd: string;
+let env: NodeJS.ProcessEnv;
+
+afterEach(async () => {
+  proxy.close();
+  editor.process.kill('SIGKILL');
+  await editor.ended();
+  await stop();
+});
+
+/**
+ * A user's server, and an editor of the same user behind a way that breaks so often. `onServed` gets the user's
+ * configuration when the server has read it.
+ */
+async function start(cuts: number, onServed: (file: string) => void = () => undefined): Promise<void> {
+  let left = cuts;
+  proxy = new CuttingProxy(0, () => (left-- > 0 ? { to: Infinity, from: 800 + 33 * left } : undefined));
+  const place = `127.0.0.1:${await proxy.listen()}`;
+  const user = userWith(`${agent}[serve]\nhosts = ["${place}"]\n`);
+  const home = user.cwd!;
+  cwd = join(home, 'work');
+  mkdirSync(cwd);
+  env = { PATH: process.env.PATH, ...user.env };
+  await serve();
+  onServed(user.file);
+  const state = { XDG_STATE_HOME: join(home, '.local/state') };
+  editor = new Editor([`ws://${place}`], { ...state, ...hastened, CAI_LOG_LEVEL: 'silent' });
+}
+
+async function serve(): Promise<void> {
+  const args = ['serve', '--listen', '127.0.0.1:0', '--agent', 'mock'];
+  server = spawn(process.execPath, [cai, ...args], { cwd, env });
+  server.stderr.resume();
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  proxy.port = Number(/127\.0\.0\.1:(\d+)/.exec(line.toString())![1]);
+}
+
+async function stop(): Promise<void> {
+  server.kill('SIGTERM');
+  await once(server, 'close');
+}
+
+function prompt(sessionId: unknown, text: string): Json {
+  return { sessionId, prompt: [{ type: 'text', text }] };
+}
+
+async function open(): Promise<unknown> {
+  await editor.request('initialize', { protocolVersion: 1 });
+  const { result } = await editor.request('session/new', { cwd, mcpServers: [] });
+  return (result as Json).sessionId;
+}
+
+test('a turn is whole, wherever the sockets between break', async () => {
+  await start(8);
+  const text = Array.from({ length: 300 }, (_, index) => `word-${index}`).join(' ');
+
+  const answer = await editor.request('session/prompt', prompt(await open(), `say ${text}`));
+
+  expect(answer).toMatchObject({ result: { stopReason: 'end_turn' } });
+  const said = editor.inbox.takeAll().filter(({ method }) => method === 'session/update');
+  const pieces = said.map(
+    ({ params }) => ((params as Json).update as { content?: { text?: string } }).content?.text ?? '',
+  );
+  expect(pieces.join('')).toBe(text);
+  expect(proxy.broken).toBe(8);
+  expect(await editor.leave()).toBe(0);
+});
+
+test('a server that is started anew ends the turn with an error, and serves the next session', async () => {
+  await start(0);
+  const sessionId = await open();
+  const turn = editor.ask('session/prompt', prompt(sessionId, 'say one; wait'));
+  await editor.inbox.next('session/update');
+  await stop();
+  await serve();
+
+  const ended = await editor.inbox.response(turn);
+  expect(ended).toEqual(failure(turn, -32603));
+  // This agent cannot load sessions.
+  expect((ended.error as Json).message).toContain('cannot open the session again: start a new one');
+  expect(await editor.request('session/prompt', prompt(sessionId, 'two'))).toMatchObject({
+    error: { code: -32603 },
+  });
+  const { result } = await editor.request('session/new', { cwd, mcpServers: [] });
+  const next = await editor.request('session/prompt', prompt((result as Json).sessionId, 'three'));
+  expect(next).toMatchObject({ result: { stopReason: 'end_turn' } });
+});
+
+test('a server whose processes all end at once is given up, with why', async () => {
+  await start(0, (file) => writeFileSync(file, 'no TOML'));
+
+  const { error } = await editor.request('initialize', { protocolVersion: 1 });
+  expect((error as Json).message).toContain("the agent's process on the server has ended");
+  expect(await editor.ended()).toBe(11);
+});

@@ -1,0 +1,149 @@
+/** A proxy that signs people in names them in a header: nobody else can. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Visitor } from '../../../../src/served/server/door/visitor';
+import { newFolder } from '../../../support/temp-folder';
+import { newDoor, outcome, serve, serveHttp2, users } from './served';
+
+const ann = { name: 'ann', agents: ['claude'], workspaces: ['/srv/shop'] };
+
+/** A door that knows a proxy, and the tokens of all. */
+async function behindProxy(path?: string, identityHeader: string | undefined = 'X-Auth-Request-Email') {
+  const { door, tokens, owner, pass } = newDoor({ isBehindProxy: true, serve: { users, identityHeader } });
+  const proxy = await tokens.add('sso', true);
+  const annsOwn = await tokens.add('ann');
+  const { port, send } = await serve((request) => door.admit(request, path !== undefined), path);
+  const knock = async (token: string | undefined, ...headers: string[]) => {
+    const authorization = token === undefined ? [] : [`Authorization: Bearer ${token}`];
+    const all = [`Host: localhost:${port || 80}`, 'Connection: close', ...authorization, ...headers];
+    return (await send('GET /acp HTTP/1.1', ...all)).answer;
+  };
+  return { door, tokens, owner, proxy, annsOwn, pass, port, knock };
+}
+
+describe('the token of a proxy', () => {
+  test('lets in whom the proxy names, as their own token would, in whatever case the header is written', async () => {
+    const { proxy, annsOwn, knock } = await behindProxy();
+
+    expect(await knock(proxy, 'X-Auth-Request-Email: ann')).toEqual(ann);
+    expect(await knock(proxy, 'x-auth-request-email: ann')).toEqual(await knock(annsOwn));
+    expect(await knock(proxy, 'X-AUTH-REQUEST-EMAIL:bot')).toEqual({ name: 'bot' });
+  });
+
+  test('is nobody itself', async () => {
+    const { door, proxy, knock } = await behindProxy();
+
+    expect(await knock(proxy)).toMatchObject({ status: 401 });
+    expect(await knock(proxy, 'X-Auth-Request-User: ann')).toMatchObject({ status: 401 });
+    expect(outcome(door.admitToken(proxy, ''))).toBe(401);
+    expect(outcome(door.visitorNamed('sso'))).toBe(404);
+  });
+
+  test('counts no more than another one where the configuration names no header', async () => {
+    const { door, tokens } = newDoor({ serve: { users } });
+    const proxy = await tokens.add('sso', true);
+    const { port, send } = await serve((request) => door.admit(request, false));
+    const headers = [`Host: localhost:${port}`, 'Connection: close', `Authorization: Bearer ${proxy}`];
+
+    const { answer } = await send('GET /acp HTTP/1.1', ...headers, 'X-Auth-Request-Email: ann');
+
+    expect(answer).toMatchObject({ status: 401 });
+  });
+
+  test.each([
+    ['X-Auth-Request-Email: owner', 403],
+    ['X-Auth-Request-Email: eve', 403],
+    ['X-Auth-Request-Email: sso', 403],
+    ['X-Auth-Request-Email: ANN', 403],
+    ['X-Auth-Request-Email:', 403],
+    ['X-Auth-Request-Email: ann, bot', 403],
+    ['X-Auth-Request-Email: ann;bot', 403],
+    ['X-Auth-Request-Email: "ann"', 403],
+    ['X-Auth-Request-Email: ann\tbot', 403],
+    ['X-Auth-Request-Email: \u00e4nn', 403],
+    [`X-Auth-Request-Email: ann${'n'.repeat(300)}`, 403],
+    ['X-Auth-Request-Email: __proto__', 403],
+    ['X-Auth-Request-Email: ann\r\nX-Auth-Request-Email: ann', 400],
+    ['X-Auth-Request-Email: ann\r\nx-auth-request-email: bot', 400],
+    ['X-Auth-Request-Email: ann\r\nAuthorization: Bearer other', 400],
+  ])('lets nobody in with %j: %s', async (header, status) => {
+    const { proxy, knock } = await behindProxy();
+
+    const answer = await knock(proxy, header);
+
+    expect(answer).toMatchObject({ status });
+    expect(JSON.stringify(answer)).not.toContain('ann');
+  });
+
+  test('lets nobody in with a control character', async () => {
+    const { proxy, port } = await behindProxy();
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    const head = `GET /acp HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${proxy}\r\n`;
+
+    socket.end(`${head}X-Auth-Request-Email: ann\x01\r\nConnection: close\r\n\r\n`);
+    await once(socket, 'close');
+
+    expect(text).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  test('lets in for as long as neither it is revoked nor the configuration changes', async () => {
+    const { door, tokens, proxy } = await behindProxy();
+    const [first, own] = [door.admitToken(proxy, '', 'ann'), door.admitToken(await tokens.add('bot'), '')];
+    expect([first, own].map((each) => door.isStillAdmitted(each as Visitor))).toEqual([true, true]);
+
+    await tokens.revoke('sso');
+
+    expect([first, own].map((each) => door.isStillAdmitted(each as Visitor))).toEqual([false, true]);
+    expect(outcome(door.admitToken(proxy, '', 'ann'))).toBe(401);
+  });
+
+  test('gets nobody a cookie, which would outlast their sign-in at the proxy', async () => {
+    const { door, proxy } = await behindProxy();
+    const ticket = door.newTicket(door.admitToken(proxy, '', 'ann') as Visitor);
+    const { port, send } = await serve((request) => door.redeem(ticket, request));
+
+    const { answer } = await send('GET / HTTP/1.1', `Host: localhost:${port}`, 'Connection: close');
+
+    expect(answer).toMatchObject({ status: 403 });
+  });
+
+  test('counts in HTTP/2, too', async () => {
+    const { door, proxy, annsOwn } = await behindProxy();
+    const http2 = await serveHttp2((request) => door.admit(request, false));
+    const ask = async (token: string, email: string | string[]) =>
+      outcome(await http2.ask({ authorization: `Bearer ${token}`, 'x-auth-request-email': email }));
+
+    expect(await ask(proxy, 'bot')).toBe('bot');
+    expect(await ask(annsOwn, 'bot')).toBe('ann');
+    expect(await ask(proxy, ['ann', 'bot'])).toBe(400);
+  });
+});
+
+describe('the header', () => {
+  test('says nothing without the token of a proxy', async () => {
+    const { owner, annsOwn, knock } = await behindProxy();
+    const forged = 'X-Auth-Request-Email: bot';
+
+    expect(outcome(await knock(undefined, forged))).toBe(401);
+    expect(outcome(await knock('wrong', forged))).toBe(401);
+    expect(outcome(await knock(annsOwn, forged))).toBe('ann');
+    expect(outcome(await knock(owner, forged))).toBe('owner');
+    expect(outcome(await knock(undefined, forged, 'X-Forwarded-For: 127.0.0.1'))).toBe(401);
+  });
+
+  test('says nothing at the Unix socket, where the user needs no token', async () => {
+    const { door, tokens } = newDoor({ serve: { users, identityHeader: 'X-Auth-Request-Email' } });
+    const path = join(newFolder(), 's');
+    const { send } = await serve((request) => door.admit(request, true), path);
+    const knock = async (...headers: string[]) =>
+      outcome((await send('GET /acp HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers)).answer);
+
+    expect(await knock('X-Auth-Request-Email: ann')).toBe('owner');
+    const proxy = `Authorization: Bearer ${await tokens.add('sso', true)}`;
+    expect(await knock(proxy, 'X-Auth-Request-Email: ann')).toBe('ann');
+    expect(await knock(proxy)).toBe(401);
+  });
+});

@@ -1,0 +1,195 @@
+/** What clients that send too much, too slowly or nothing at all may take of a server. */
+import { readdirSync, readlinkSync } from 'node:fs';
+import * as http2 from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { Request } from '../../../src/served/server/door/request-rules';
+import type { Visitor } from '../../../src/served/server/door/visitor';
+import { Bodies } from '../../../src/served/server/http/body';
+import { cai } from '../../support/cli';
+import { hastened } from '../../support/hastened';
+import { patienceMs } from '../../support/patience';
+import { Served } from '../../support/served';
+import { newFolder } from '../../support/temp-folder';
+
+let served: Served | undefined;
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await served?.end();
+  served = undefined;
+});
+
+/** How many sockets the server has. */
+function openSockets({ process: { pid } }: Served): number {
+  const folder = `/proc/${pid}/fd`;
+  const targets = readdirSync(folder).map((fd) => {
+    try {
+      return readlinkSync(join(folder, fd));
+    } catch {
+      return '';
+    }
+  });
+  return targets.filter((target) => target.startsWith('socket:')).length;
+}
+
+/** A client that sends this, takes the answer, and never ends its side. */
+async function holding(address: string, text: string): Promise<string> {
+  const { hostname, port } = new URL(address.replace('tcp:', 'http:'));
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  sockets.push(socket);
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk));
+  socket.on('error', () => undefined);
+  socket.write(text);
+  await once(socket, 'end');
+  return answer;
+}
+
+/** Resolves once the server has no more sockets than that. */
+async function shrinkTo(count: number): Promise<void> {
+  while (openSockets(served!) > count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('a client that is refused cannot hold its socket', async () => {
+  const listen = ['127.0.0.1:0', 'tcp://127.0.0.1:0'];
+  served = await Served.start({ listen, env: hastened });
+  const [http, tcp] = served.addresses as [string, string];
+  const before = openSockets(served);
+  const host = new URL(http).host;
+  const upgrade = `GET /acp HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+
+  expect(await holding(http, upgrade)).toMatch(/^HTTP\/1.1 401 /);
+  expect(await holding(tcp, 'Authorization: Bearer wrong\n')).toContain('not right');
+  expect(await holding(tcp, 'GET / HTTP/1.1\r\n\r\n')).toContain('first line');
+  // Nothing comes for ten seconds, made one.
+  expect(await holding(tcp, 'Authorization: Bea')).toContain('first line');
+
+  await shrinkTo(before);
+});
+
+test(
+  'a client of HTTP/2 that asks for nothing cannot hold its socket',
+  async () => {
+    const folder = newFolder();
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const how = [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+    ];
+    execFileSync('openssl', [...how, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    const args = ['--tls-cert', cert, '--tls-key', key];
+    served = await Served.start({ listen: ['https://127.0.0.1:0'], args, env: hastened });
+    const client = http2.connect(served.url, { rejectUnauthorized: false });
+    const closed = once(client, 'close');
+    // Whoever is slower than all may be, as on a busy machine, has lost the session by then.
+    await Promise.race([once(client, 'connect'), closed]);
+    // What has no token is answered, and does not keep its stream.
+    const request = client.request({ ':method': 'POST', ':path': '/acp' }).on('error', () => undefined);
+    // A session of Node ends when its streams are read.
+    request.resume();
+    const [answer] = (await Promise.race([once(request, 'response'), closed])) as unknown[];
+    if (answer !== undefined) expect(answer).toMatchObject({ ':status': 401 });
+
+    await closed;
+  },
+  patienceMs,
+);
+
+test('the bodies that one visitor sends at a time are limited together', async () => {
+  const bodies = new Bodies(100);
+  const from = (name: string) => ({ name }) as Visitor;
+  const slow = () => Object.assign(new Body(), { headers: {} });
+  const given = [slow(), slow(), slow(), slow()] as const;
+  const [one, two, three, other] = given;
+  const reading = [one, two].map((each) => bodies.read(each as unknown as Request, from('ann')));
+  one.say(90);
+  two.say(90);
+  const third = bodies.read(three as unknown as Request, from('ann'));
+  const others = bodies.read(other as unknown as Request, from('bob'));
+  three.say(90);
+  other.say(90);
+
+  await expect(third).rejects.toMatchObject({ status: 503 });
+  for (const each of given) each.finish();
+  expect((await Promise.all([...reading, others])).map(({ length }) => length)).toEqual([90, 90, 90]);
+  // What has ended counts no more.
+  const next = slow();
+  const last = bodies.read(next as unknown as Request, from('ann'));
+  next.say(90);
+  next.finish();
+  expect((await last).length).toBe(90);
+});
+
+/** A body that comes when the test says so. */
+class Body extends EventEmitter {
+  #chunks: Buffer[] = [];
+  #isOver = false;
+
+  say(bytes: number): void {
+    this.#chunks.push(Buffer.alloc(bytes));
+    this.emit('more');
+  }
+
+  finish(): void {
+    this.#isOver = true;
+    this.emit('more');
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    for (;;) {
+      const chunk = this.#chunks.shift();
+      if (chunk !== undefined) yield chunk;
+      else if (this.#isOver) return;
+      else await once(this, 'more');
+    }
+  }
+}
+
+test('the last connections are for those who have none', async () => {
+  const config = `[serve]\nconnections = 3\n[[serve.users]]\nname = "ann"\nagents = "all"\nworkspaces = "all"\n`;
+  served = await Served.start({ config });
+  const env = { PATH: process.env.PATH, HOME: served.home };
+  const token = execFileSync(process.execPath, [cai, 'serve', 'token', 'add', 'ann'], { env, stdio: 'pipe' });
+  const ann = { authorization: `Bearer ${token.toString().trim()}` };
+  const open = async (headers: Record<string, string>): Promise<number> => {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}';
+    const type = { 'content-type': 'application/json' };
+    return (await fetch(`${served!.url}/acp`, { method: 'POST', headers: { ...type, ...headers }, body }))
+      .status;
+  };
+
+  expect([await open(ann), await open(ann), await open(ann)]).toEqual([200, 200, 503]);
+  expect([await open(served.owner), await open(served.owner)]).toEqual([200, 503]);
+});
+
+test('one connection has a limited number of streams', async () => {
+  served = await Served.start();
+  const body = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}';
+  const type = { 'content-type': 'application/json', ...served.owner };
+  const first = await fetch(`${served.url}/acp`, { method: 'POST', headers: type, body });
+  const id = first.headers.get('acp-connection-id')!;
+  const aborting = new AbortController();
+  // Responses are kept: what is collected as garbage is no longer open.
+  const get = async (session: string): Promise<Response> => {
+    const headers = { ...served!.owner, accept: 'text/event-stream', 'acp-connection-id': id, 'acp-session-id': session }; // prettier-ignore
+    return await fetch(`${served!.url}/acp`, { headers, signal: aborting.signal });
+  };
+  const all = await Promise.all(Array.from({ length: 257 }, (_, index) => get(`session-${index}`)));
+
+  expect(all.filter(({ status }) => status === 200)).toHaveLength(256);
+  expect(all.filter(({ status }) => status === 503)).toHaveLength(1);
+  aborting.abort();
+});

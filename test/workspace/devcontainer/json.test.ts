@@ -1,0 +1,31 @@
+import { isObject, parseJson, placesInJson, textOf, textsIn } from '../../../src/workspace/devcontainer/json';
+
+describe('parseJson', () => {
+  test('reads comments and trailing commas', () => {
+    expect(parseJson('// one\n{ "a": [1, /* two */ 2,], }', 'f')).toEqual({ a: [1, 2] });
+  });
+
+  test.each([
+    ['{ "a": }', 'f:1:8: ValueExpected'],
+    ['{\n  "a": 1\n  "b": 2 }', 'f:3:3: CommaExpected'],
+    ['[]', 'f must hold an object: { ... }'],
+    ['', 'f:1:1: ValueExpected'],
+  ])('tells what is wrong with %j', (text, message) => {
+    expect(() => parseJson(text, 'f')).toThrow(expect.objectContaining({ code: 'CONFIG', message }) as Error);
+  });
+});
+
+test('placesInJson tells where a key, or what is above it, stands', () => {
+  const placeOf = placesInJson('{\n  "a": {\n    "b": [ 1 ] } }');
+
+  expect(placeOf(['a', 'b'])).toEqual({ line: 3, column: 5 });
+  expect(placeOf(['a', 'c'])).toEqual({ line: 2, column: 3 });
+  expect(placeOf(['x'])).toEqual({ line: 1, column: 1 });
+});
+
+test('values are told apart by what they are', () => {
+  expect([{}, [], null, 'x'].map(isObject)).toEqual([true, false, false, false]);
+  expect(['x', '', 1, undefined].map(textOf)).toEqual(['x', undefined, undefined, undefined]);
+  expect(textsIn({ a: 'x', b: 1, c: true, d: null, e: {} })).toEqual({ a: 'x', b: '1', c: 'true' });
+  expect(textsIn('x')).toEqual({});
+});
