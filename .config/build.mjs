@@ -17,6 +17,7 @@ const options = {
   absWorkingDir: root,
   outdir: 'dist',
   outbase: 'src',
+  // Of what the door of a room passes on, a bundle has only what it uses: `sideEffects` in package.json.
   bundle: true,
   platform: 'node',
   target: 'node20',

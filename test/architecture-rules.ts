@@ -61,14 +61,19 @@ export function staticImports(sources: readonly Source[], path: string, part: st
     .map(({ from, to }) => `${from} loads ${to} before it is wanted`);
 }
 
-/** Imports of what is behind a door, from outside its parent folder. `doors`: for each folder the file to import. */
+/**
+ * Imports of what is behind a door, from outside its parent folder, or from outside the folder if that is at the top.
+ * `doors`: for each folder the file to import.
+ */
 export function backDoors(sources: readonly Source[], doors: Readonly<Record<string, string>>): string[] {
-  return Object.entries(doors).flatMap(([folder, door]) =>
-    edgesOf(sources)
-      .filter(({ to }) => isIn(to, [folder]) && to !== door)
-      .filter(({ from }) => !isIn(from, [`${posix.dirname(folder)}/`]))
-      .map(({ from, to }) => `${from} imports ${to}, and not ${door}`),
-  );
+  const edges = edgesOf(sources);
+  return Object.entries(doors).flatMap(([folder, door]) => {
+    const parent = posix.dirname(folder);
+    const inside = parent === '.' ? folder : `${parent}/`;
+    return edges
+      .filter(({ from, to }) => isIn(to, [folder]) && to !== door && !isIn(from, [inside]))
+      .map(({ from, to }) => `${from} imports ${to}, and not ${door}`);
+  });
 }
 
 /** Files with more lines than that. */
@@ -147,8 +152,10 @@ function edgesOf(sources: readonly Source[]): Edge[] {
   return sources.flatMap(({ path: from, tree }) =>
     nodesOf(tree).flatMap((node) => {
       const name = moduleNameOf(node);
-      const to = name?.startsWith('.') ? posix.join(posix.dirname(from), name) : undefined;
-      return to !== undefined && paths.has(to) ? [{ from, to, isDynamic: ts.isCallExpression(node) }] : [];
+      if (name?.startsWith('.') !== true) return [];
+      const target = posix.join(posix.dirname(from), name);
+      const to = [target, `${target}/index`].find((path) => paths.has(path));
+      return to === undefined ? [] : [{ from, to, isDynamic: ts.isCallExpression(node) }];
     }),
   );
 }

@@ -27,8 +27,11 @@ const layers: Layers = [
   ['embed/', 'main'],
 ];
 
-/** Rooms inside rooms, with what others may import of them. */
+/** Rooms, also inside rooms, with what others may import of them. */
 const doors = {
+  'acp/': 'acp/index',
+  'network/': 'network/index',
+  'served/': 'served/index',
   'rpc/json/': 'rpc/json',
   'rpc/webassembly/': 'rpc/webassembly/repeated-lines',
   'container/engine/docker/': 'container/engine/docker/docker-engine',
@@ -41,6 +44,9 @@ const doors = {
 const withoutTest: Readonly<Record<string, string>> = {
   'rpc/json/bytes': 'names',
   'rpc/json': 'a door',
+  'acp/index': 'a door',
+  'network/index': 'a door',
+  'served/index': 'a door',
   'rpc/json/brackets': 'test/rpc/json/walk.test.ts',
   'rpc/protocol/fields': 'data; test/rpc/protocol/schema.test.ts compares it with the schemas of ACP',
   'rpc/protocol/methods': 'as rpc/protocol/fields',
@@ -308,6 +314,8 @@ describe('the rules', () => {
       log: "import type { Proxy } from './acp/proxy';",
       'rpc/message': "import { sessionSetup } from '../acp/fields'; import './line';",
       'rpc/line': "import { readFileSync } from 'node:fs'; import '../errors';",
+      'rpc/splice': "import '../acp';",
+      'acp/index': "export * from './fields';",
       'acp/fields': "export type Message = import('../rpc/message').Message;",
       'acp/methods': "export * from './fields';",
       'acp/proxy': "import './methods'; const later = () => import('../commands/exec');",
@@ -321,6 +329,7 @@ describe('the rules', () => {
       'lib/misc is in no layer',
       'log imports acp/proxy, which is not below it',
       'rpc/message imports acp/fields, which is not below it',
+      'rpc/splice imports acp/index, which is not below it',
       'acp/fields imports rpc/message, which is not below it',
       'acp/proxy imports commands/exec, which is not below it',
       'commands/exec imports main, which is not below it',
@@ -352,6 +361,19 @@ describe('the rules', () => {
 
     expect(backDoors(tree, { 'rpc/json/': 'rpc/json' })).toEqual([
       'relay/core imports rpc/json/walk, and not rpc/json',
+    ]);
+  });
+
+  test('tell who goes past the door of a room at the top', () => {
+    const tree = parse({
+      'acp/index': "export { proxy } from './proxy';",
+      'acp/proxy': "import './calls/route';",
+      'acp/calls/route': '',
+      'commands/acp': "import '../acp'; import '../acp/proxy';",
+    });
+
+    expect(backDoors(tree, { 'acp/': 'acp/index' })).toEqual([
+      'commands/acp imports acp/proxy, and not acp/index',
     ]);
   });
 

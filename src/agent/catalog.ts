@@ -4,7 +4,7 @@ import { CaiError } from '../errors';
 import { configFileOf, type Config } from '../config/config';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
-import { geminiVariable } from '../network/keys/token-placeholder';
+import { geminiVariable } from '../network';
 import type { Host } from '../system/host';
 import { commandOf, installationOf, type Installation } from './registry/installation';
 import { findEntry, readRegistry } from './registry/registry';

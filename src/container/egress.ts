@@ -7,16 +7,21 @@ import type { SshConnection } from './ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
-import { placeholdersFor, placesOf } from '../network/keys/services';
-import type { Ask } from '../network/egress/ask';
-import { decisionsOf } from '../network/egress/decisions';
-import { Dialler } from '../network/egress/dial';
-import { isInternal } from '../network/egress/addresses';
-import { agentHosts, commonHosts } from '../network/egress/listed-hosts';
-import { keyedHosts, type KeyedHostsOptions } from '../network/egress/keyed-hosts';
-import { NetworkLog } from '../network/egress/network-log';
-import { Policy } from '../network/egress/policy';
-import { EgressProxy } from '../network/egress/proxy';
+import {
+  placeholdersFor,
+  placesOf,
+  type Ask,
+  decisionsOf,
+  Dialler,
+  isInternal,
+  agentHosts,
+  commonHosts,
+  keyedHosts,
+  type KeyedHostsOptions,
+  NetworkLog,
+  Policy,
+  EgressProxy,
+} from '../network';
 
 /** Whose way it is. */
 export interface EgressOptions extends KeyedHostsOptions {

@@ -10,7 +10,7 @@ import { bodyOf, type Message } from '../../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
 import { within } from '../../system/time-limit';
-import { askMs, shownPlace } from '../../network/egress/ask';
+import { askMs, shownPlace } from '../../network';
 import { unlessFails } from '../../system/unless';
 
 /** How many cards may be open in one turn. */

@@ -1,7 +1,7 @@
 /** Fetches the ACP registry. */
 import type { HostNetwork } from '../../config/config';
 import { CaiError, messageOf } from '../../errors';
-import { Requests } from '../../network/requests';
+import { Requests } from '../../network';
 import type { Host } from '../../system/host';
 import { readDocument } from './document';
 import { keepDocument, readRegistry, type DatedDocument } from './registry';

@@ -1,8 +1,6 @@
 /** The editor's two byte streams and the proxy between them and the agents. */
 import type { Readable, Writable } from 'node:stream';
-import { Proxy } from '../../acp/proxy';
-import { dueMs } from '../../acp/shutdown';
-import { Recorder } from '../../acp/recording/recorder';
+import { Proxy, dueMs, Recorder } from '../../acp';
 import { sweepTokens } from '../../agent/editor-token';
 import { messageOf } from '../../errors';
 import { LineReader } from '../../rpc/line';

@@ -4,8 +4,7 @@
  */
 import { readSync, writeSync } from 'node:fs';
 import * as fields from '../../rpc/protocol/fields';
-import { readHello, resultFor, type HelloOptions } from '../../acp/profiles/initialize';
-import type { KnownAnswer, Profiles } from '../../acp/profiles/profiles';
+import { readHello, resultFor, type HelloOptions, type KnownAnswer, type Profiles } from '../../acp';
 import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';
 import { planOf } from '../../rpc/json';

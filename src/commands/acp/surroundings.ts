@@ -2,16 +2,18 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../../system/host';
-import type { ProxyOptions } from '../../acp/proxy-options';
-import type { Core } from '../../acp/relay/core';
-import { DelayObserver } from '../../acp/observers/delay-observer';
-import { decide } from '../../network/egress/decisions';
-import { ReviewObserver } from '../../acp/observers/review-observer';
-import { UsageObserver } from '../../acp/usage/usage-observer';
+import {
+  type ProxyOptions,
+  type Core,
+  DelayObserver,
+  ReviewObserver,
+  UsageObserver,
+  SessionFile,
+} from '../../acp';
+import { decide } from '../../network';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
 import { statusLine } from '../../rpc/status';
-import { SessionFile } from '../../acp/sessions/session-file';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { isAllowed } from '../../workspace/allowed';

@@ -2,9 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { catalog } from '../../agent/catalog';
-import { insideOf, signInOf } from '../../network/keys/agent-sign-ins';
-import { newSignInId, SignIns } from '../../network/keys/kept-sign-in';
-import { storedIn, withoutTokens } from '../../network/keys/stored-sign-in';
+import { insideOf, signInOf, newSignInId, SignIns, storedIn, withoutTokens } from '../../network';
 import { noRights } from '../../container/engine/container-info';
 import type { ContainerPlan } from '../../container/engine/engine';
 import {

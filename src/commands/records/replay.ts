@@ -2,10 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
-import { harmless } from '../../acp/recording/harmless';
-import { Playback, type PlaybackOptions } from '../../acp/recording/playback';
-import { maxRecordingBytes, readRecording, type RecordedLine } from '../../acp/recording/recording';
-import { SignIn } from '../../acp/sign-in/sign-in';
+import {
+  harmless,
+  Playback,
+  type PlaybackOptions,
+  maxRecordingBytes,
+  readRecording,
+  type RecordedLine,
+  SignIn,
+} from '../../acp';
 import { AgentProcess, hastyStop } from '../../agent/process';
 import { CaiError, messageOf } from '../../errors';
 import { openLog } from '../../system/log';

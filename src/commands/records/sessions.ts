@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { agentNameOf } from '../../agent/catalog';
 import { isRunning } from '../../system/process-identity';
 import { openLog } from '../../system/log';
-import { lastUseOf, SessionFile, type SessionRecord } from '../../acp/sessions/session-file';
+import { lastUseOf, SessionFile, type SessionRecord } from '../../acp';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';

@@ -1,15 +1,15 @@
 /** `cai usage`: what turns have cost, from what `cai --acp` has written down. */
 import { Option } from 'commander';
 import { CaiError } from '../../errors';
-import { readUsage } from '../../acp/usage/usage';
 import {
+  readUsage,
   averageOf,
   sumOf,
   sumsBy,
   type Grouping,
   type UsageAverage,
   type UsageSum,
-} from '../../acp/usage/usage-sums';
+} from '../../acp';
 import { duration } from '../../config/config-kinds';
 import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';

@@ -14,7 +14,7 @@ import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../rpc/status';
 import type { Settings } from '../../container/spec/spec';
 import type { Workspace } from '../../workspace/root';
-import { changesEnded } from '../../network/keys/kept-sign-in';
+import { changesEnded } from '../../network';
 import { safeProgram } from '../../system/paths/safe-program';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { loadConfig } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
-import { forgetSignIns, SignIns } from '../../network/keys/kept-sign-in';
+import { forgetSignIns, SignIns } from '../../network';
 import { CaiError } from '../../errors';
 import { agentHome } from '../../workspace/mount';
 import { quoted } from '../../system/quoted';

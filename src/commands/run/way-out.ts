@@ -2,10 +2,7 @@
 import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { insideOf, signInOf } from '../../network/keys/agent-sign-ins';
-import { SignIns } from '../../network/keys/kept-sign-in';
-import { askOnTerminal } from '../../network/egress/ask';
-import { decide } from '../../network/egress/decisions';
+import { insideOf, signInOf, SignIns, askOnTerminal, decide } from '../../network';
 import { javaVariable, openEgress } from '../../container/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';

@@ -1,12 +1,9 @@
 /** `cai connect`: an agent on a server, for an editor that starts it as a program: stdin and stdout carry ACP alone. */
-import { accessTo } from '../../served/client/access';
-import { readAddress } from '../../served/client/address';
-import { EditorConnection } from '../../served/client/editor-connection';
-import { Guard } from '../../served/client/guard';
+import { accessTo, readAddress, EditorConnection, Guard } from '../../served';
 import { loadConfig } from '../../config/config';
 import { ownTokenFile } from '../../config/serve-places';
 import { CaiError } from '../../errors';
-import { SignIn } from '../../acp/sign-in/sign-in';
+import { SignIn } from '../../acp';
 import { openLog } from '../../system/log';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';

@@ -3,9 +3,14 @@ import type { Config } from '../../config/config';
 import { servePort, serveSocket } from '../../config/serve-places';
 import { messageOf } from '../../errors';
 import { AgentFolders } from '../../system/paths/agent-folders';
-import { checkListen, checkSocketPath } from '../../served/server/door/listen';
-import { addressOf, urlOf, type ListenAddress } from '../../served/server/listen-address';
-import type { Server } from '../../served/server/server';
+import {
+  checkListen,
+  checkSocketPath,
+  addressOf,
+  urlOf,
+  type ListenAddress,
+  type Server,
+} from '../../served';
 import type { Host } from '../../system/host';
 import { tell } from '../support/terminal';
 

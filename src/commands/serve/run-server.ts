@@ -7,23 +7,26 @@ import { version } from '../../../package.json';
 import { agentNameOf } from '../../agent/catalog';
 import { loadConfig, type Config } from '../../config/config';
 import { ownTokenFile, servePort } from '../../config/serve-places';
-import type { ListenAddress } from '../../served/server/listen-address';
+import {
+  type ListenAddress,
+  ChatBridge,
+  Connections,
+  Door,
+  WaitingSockets,
+  tlsOptionsOf,
+  Metrics,
+  pageAddress,
+  type Remembered,
+  Routes,
+  Server,
+  spareSockets,
+} from '../../served';
 import { CaiError } from '../../errors';
-import { ChatBridge } from '../../served/server/chat/chat-bridge';
-import { Connections } from '../../served/server/connections';
-import { Door } from '../../served/server/door/door';
-import { WaitingSockets } from '../../served/server/door/waiting-sockets';
-import { tlsOptionsOf } from '../../served/server/door/tls';
-import { Metrics } from '../../served/server/metrics';
-import { pageAddress } from '../../served/server/page/page-address';
-import type { Remembered } from '../../served/server/page/page';
-import { Routes } from '../../served/server/routes';
-import { Server, spareSockets } from '../../served/server/server';
 import type { Host } from '../../system/host';
 import { openLog, type Log } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
-import { SessionFile } from '../../acp/sessions/session-file';
+import { SessionFile } from '../../acp';
 import { ownerName } from '../../config/serve-words';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';

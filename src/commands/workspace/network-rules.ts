@@ -3,9 +3,7 @@ import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { placeOfUrl, placeText } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
-import { serviceOf } from '../../network/keys/services';
-import type { Decisions, RuleKind } from '../../network/egress/decisions';
-import { agentHosts, commonHosts } from '../../network/egress/listed-hosts';
+import { serviceOf, type Decisions, type RuleKind, agentHosts, commonHosts } from '../../network';
 import type { Host } from '../../system/host';
 
 /** A rule that is in effect. */

@@ -8,7 +8,7 @@ import type { Installation } from '../../agent/registry/installation';
 import type { HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
-import { Requests } from '../../network/requests';
+import { Requests } from '../../network';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';

@@ -1,6 +1,6 @@
 /** How a registry is shown who asks. Source: RFC 9110, 11; Docker, "Token Authentication Specification". */
 import type { Login } from './docker-login';
-import type { Answer, Request } from '../../network/requests';
+import type { Answer, Request } from '../../network';
 import { unlessFails } from '../../system/unless';
 
 /** Asks for something. */

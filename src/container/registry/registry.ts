@@ -12,7 +12,7 @@ import { printableLine } from '../../system/quoted';
 import { authorizationFor } from './authorization';
 import { dockerLogin, type Login } from './docker-login';
 import { apiHost, digestForm, parseReference, type Reference } from './reference';
-import { Requests, type Answer } from '../../network/requests';
+import { Requests, type Answer } from '../../network';
 import { isTlsError } from '../../system/tls-errors';
 import { unlessFails } from '../../system/unless';
 

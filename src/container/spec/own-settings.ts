@@ -3,8 +3,7 @@ import { hostSettings, type ShownFile } from '../../agent/host-settings';
 import type { SettingsFile } from '../../agent/catalog';
 import type { Config } from '../../config/config';
 import type { AgentFolders } from '../../system/paths/agent-folders';
-import { knownHosts, knownHostsText } from '../../network/ssh-agent/known-hosts';
-import { signingKey } from '../../network/ssh-agent/signing-key';
+import { knownHosts, knownHostsText, signingKey } from '../../network';
 import type { Host } from '../../system/host';
 import type { InnerEntry } from '../engine/engine';
 

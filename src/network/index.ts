@@ -1,0 +1,21 @@
+/** The door to `network/`: what other rooms need of the ways out, and of keys that stay on this machine. */
+export { isInternal } from './egress/addresses';
+export { type Ask, askMs, askOnLink, askOnTerminal, shownPlace } from './egress/ask';
+export { type Decisions, type RuleKind, decide, decisionsOf, forgetDecision } from './egress/decisions';
+export { Dialler } from './egress/dial';
+export { type KeyedHostsOptions, keyedHosts } from './egress/keyed-hosts';
+export { agentHosts, commonHosts } from './egress/listed-hosts';
+export { NetworkLog, readLog } from './egress/network-log';
+export { Policy } from './egress/policy';
+export { EgressProxy } from './egress/proxy';
+export { insideOf, signInOf } from './keys/agent-sign-ins';
+export { type Identity, authorityId, authorityOf, findAuthority } from './keys/authority';
+export { SignIns, changesEnded, forgetSignIns, newSignInId } from './keys/kept-sign-in';
+export { Secret } from './keys/secret';
+export { placeholdersFor, placesOf, serviceOf } from './keys/services';
+export { storedIn, withoutTokens } from './keys/stored-sign-in';
+export { geminiVariable } from './keys/token-placeholder';
+export { type Answer, type Request, Requests } from './requests';
+export { AgentProxy } from './ssh-agent/agent-proxy';
+export { knownHosts, knownHostsText } from './ssh-agent/known-hosts';
+export { keyBlob, signingKey } from './ssh-agent/signing-key';
