@@ -94,22 +94,39 @@ export function crowdedFolders(paths: readonly string[], maxFiles: number): stri
     .map(([folder, count]) => `${folder} has ${count} files`);
 }
 
-/** Exported names, and public members of exported classes and interfaces, without a doc comment. Doors pass names on. */
+/**
+ * Exported names without a doc comment that files of other rooms import, directly or by one of the `doors`. Only doors
+ * export what is declared elsewhere.
+ */
 export function undocumented(sources: readonly Source[], doors: readonly string[] = []): string[] {
-  const documented = sources.filter(({ path }) => !doors.includes(path));
-  return documented.flatMap(({ path, tree }) =>
-    tree.statements.flatMap((statement) => {
-      if (ts.isExportDeclaration(statement) || ts.isExportAssignment(statement)) {
-        return [`${path}: exports something that is declared elsewhere`];
-      }
-      if (!isExported(statement)) return [];
-      const names = namesOf(statement);
-      const missing = hasDoc(statement) ? [] : names;
-      return [...missing, ...membersOf(statement).map((member) => `${names.join()}.${member}`)].map(
-        (name) => `${path}: ${name} has no doc comment`,
-      );
-    }),
-  );
+  const used = new Set(sources.flatMap((source) => importedNames(source, doors)));
+  return sources
+    .filter(({ path }) => !doors.includes(path))
+    .flatMap(({ path, tree }) =>
+      tree.statements.flatMap((statement) => {
+        if (ts.isExportDeclaration(statement) || ts.isExportAssignment(statement)) {
+          return [`${path}: exports something that is declared elsewhere`];
+        }
+        if (!isExported(statement) || hasDoc(statement)) return [];
+        return namesOf(statement)
+          .filter((name) => used.has(`${path}:${name}`))
+          .map((name) => `${path}: ${name} has no doc comment`);
+      }),
+    );
+}
+
+/** What a file imports of other rooms, or passes on as a door, each as `path:name`. */
+function importedNames({ path, tree }: Source, doors: readonly string[]): string[] {
+  const roomOf = (file: string): string => file.split('/')[0]!;
+  return tree.statements.flatMap((statement) => {
+    const isImport = ts.isImportDeclaration(statement);
+    if (!isImport && !ts.isExportDeclaration(statement)) return [];
+    const from = posix.join(posix.dirname(path), moduleNameOf(statement) ?? '');
+    if (roomOf(from) === roomOf(path) && !doors.includes(path)) return [];
+    const bindings = isImport ? statement.importClause?.namedBindings : statement.exportClause;
+    if (bindings === undefined || !('elements' in bindings)) return [];
+    return bindings.elements.map(({ name, propertyName }) => `${from}:${(propertyName ?? name).text}`);
+  });
 }
 
 /** What only some files may use. */
@@ -226,35 +243,4 @@ function namesOf(statement: ts.Statement): string[] {
   }
   const name = (statement as ts.DeclarationStatement).name;
   return name ? [name.getText()] : [];
-}
-
-/** Public members of an exported interface, class or object type that have no doc comment. */
-function membersOf(statement: ts.Statement): string[] {
-  if (ts.isTypeAliasDeclaration(statement)) {
-    return ts.isTypeLiteralNode(statement.type) ? undocumentedOf(statement.type.members) : [];
-  }
-  if (ts.isInterfaceDeclaration(statement)) return undocumentedOf(statement.members);
-  return ts.isClassDeclaration(statement) ? undocumentedOf(statement.members) : [];
-}
-
-function undocumentedOf(members: readonly (ts.TypeElement | ts.ClassElement)[]): string[] {
-  return members
-    .filter((member) => isPublic(member) && !hasDoc(member))
-    .map((member) => member.name?.getText() ?? 'constructor');
-}
-
-/** It is seen from outside and not merely what a base class promises; a constructor only for its fields. */
-function isPublic(member: ts.TypeElement | ts.ClassElement): boolean {
-  const { PrivateKeyword, ProtectedKeyword, OverrideKeyword } = ts.SyntaxKind;
-  if (hasModifier(member, PrivateKeyword, ProtectedKeyword, OverrideKeyword)) return false;
-  if (ts.isConstructorDeclaration(member)) {
-    return member.parameters.some(
-      (field) => ts.isParameterPropertyDeclaration(field, member) && isPublicField(field),
-    );
-  }
-  return member.name !== undefined && !ts.isPrivateIdentifier(member.name);
-}
-
-function isPublicField(field: ts.ParameterDeclaration): boolean {
-  return !hasModifier(field, ts.SyntaxKind.PrivateKeyword, ts.SyntaxKind.ProtectedKeyword);
 }

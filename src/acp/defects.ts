@@ -23,7 +23,6 @@ const overlong = 'the line is longer than the limit';
 
 /** Answers for lines that cannot be passed on. */
 export class Defects {
-  /** Works on the tables of `core`. */
   constructor(private readonly core: Core) {}
 
   /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */

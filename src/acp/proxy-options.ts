@@ -25,7 +25,6 @@ export interface ProxyOptions {
   readonly signIn: SignIn;
   /** What `initialize` may be answered with before an agent runs. */
   readonly profiles: Profiles;
-  /** As in `GreetingOptions`. */
   readonly answered: KnownAnswer | undefined;
   /** Where the sessions of this and earlier processes are remembered. */
   readonly sessions: SessionStore;
@@ -33,23 +32,18 @@ export interface ProxyOptions {
   readonly writer: LineWriter;
   /** Records all messages; undefined: nothing is recorded. */
   readonly recorder: Recorder | undefined;
-  /** The log. */
   readonly log: Log;
   /** What else follows its sessions. */
   observers(core: Core): readonly SessionObserver[];
   /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
   hasOwnData(root: string | undefined): boolean;
-  /** As in `QuestionsOptions`. */
   readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
-  /** As in `ChildrenOptions`. */
   configOf(root: string): Config;
   /** Whether agents may read and write the files of their sessions' folders through the editor. */
   readonly hasFiles: boolean;
-  /** As in `ChildrenOptions`. */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
-  /** As in `McpServersOptions`. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
   /** An agent has ended without being asked to. */
   readonly onUnexpectedEnd?: (() => void) | undefined;

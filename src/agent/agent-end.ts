@@ -40,7 +40,6 @@ export function endedBy(status: number): string {
 
 /** Lines around the cause of a crash: stack frames, source lines and fields, which are indented, and versions. */
 const aroundCause = /^(?:\s|[\]})^]|Node\.js v\d|note: )/;
-/** Lines of a log. */
 const logLine = /^(?:\[|\{|\d{4}-\d\d-\d\d|(?:TRACE|DEBUG|INFO)\b)/i;
 const errorWord = /error|exception|fail|fatal|panic/i;
 

@@ -19,7 +19,6 @@ import { isInside } from '../system/paths/is-inside';
 export interface ShownFile {
   /** Below the home folder. */
   readonly path: string;
-  /** What is in it. */
   readonly text: string;
   /** Whether it can be executed. */
   readonly isProgram: boolean;

@@ -15,7 +15,6 @@ import { startServed } from './served-limit';
 import { containerName, label, type Settings } from './spec/spec';
 
 interface ContainerRequest extends MakeRequest {
-  /** Its image, if it is there. */
   readonly imageIfThere: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;

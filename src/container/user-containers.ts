@@ -7,7 +7,6 @@ import { objectIn } from '../system/unless';
 export interface OwnContainer {
   /** The engine's id of it. */
   readonly id: string;
-  /** Its name. */
   readonly name: string;
   /** Root of its workspace; `undefined`: none. */
   readonly workspace: string | undefined;

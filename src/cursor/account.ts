@@ -6,7 +6,6 @@ import { objectIn } from '../system/unless';
 
 /** A model of the account. */
 export interface Model {
-  /** For `--model`. */
   readonly id: string;
   /** For people. */
   readonly name: string;
@@ -65,7 +64,6 @@ export class Account {
     return await this.program.ask(['login'], this.cwd, limitMs);
   }
 
-  /** Signs out. */
   async signOut(): Promise<Said> {
     this.#isSignedIn = false;
     this.#models = undefined;

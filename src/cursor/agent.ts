@@ -34,7 +34,6 @@ interface OpenSession {
 export interface CursorAgentOptions {
   /** Runs Cursor's command line. */
   readonly program: Program;
-  /** Its account. */
   readonly account: Account;
   /** Keeps the sessions. */
   readonly store: SessionStore;

@@ -10,7 +10,6 @@ export interface Tokens {
   readonly inputTokens: number;
   /** What the model wrote. */
   readonly outputTokens: number;
-  /** Read from a cache. */
   readonly cachedReadTokens: number;
   /** Written to a cache. */
   readonly cachedWriteTokens: number;

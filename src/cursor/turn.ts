@@ -19,7 +19,6 @@ export interface TurnOptions {
   readonly args: readonly string[];
   /** Its folder. */
   readonly cwd: string;
-  /** The prompt. */
   readonly prompt: string;
   /** What the session has to do. */
   readonly todos: Todos;

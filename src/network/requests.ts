@@ -26,9 +26,7 @@ export interface Request {
 export interface Answer {
   /** Of HTTP. */
   readonly status: number;
-  /** Of HTTP. */
   readonly headers: http.IncomingHttpHeaders;
-  /** All of it. */
   readonly body: Buffer;
 }
 

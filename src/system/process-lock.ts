@@ -10,7 +10,6 @@ const leaseMs = 30_000;
 
 /** A process that has a lock, is about to take it, or had it when it died. */
 interface LockHolder {
-  /** Of the lock. */
   readonly name: string;
   readonly pid: number;
   readonly isAlive: boolean;
@@ -22,7 +21,6 @@ interface LockHolder {
 
 /** A lock that this process has. */
 export interface Lock {
-  /** Its name. */
   readonly name: string;
   /** Whether processes that had it before have died: their work may be half done. */
   readonly isLeft: boolean;

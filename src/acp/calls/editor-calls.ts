@@ -34,7 +34,6 @@ export class EditorCalls {
   readonly #list: SessionList;
   readonly #restorer: SessionRestorer;
 
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

@@ -19,7 +19,6 @@ import { within } from '../../system/time-limit';
 
 /** Ends sessions. */
 export class SessionEnder {
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

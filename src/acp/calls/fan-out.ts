@@ -18,7 +18,6 @@ const browserMs = 10_000;
 
 /** Sends a request to all children and makes one answer of theirs. */
 export class FanOut {
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

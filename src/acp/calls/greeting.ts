@@ -20,13 +20,10 @@ import type { SignIn } from '../sign-in/sign-in';
 
 /** What the greeting is made from. */
 export interface GreetingOptions {
-  /** As in `ProxyOptions`. */
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
-  /** As in `ProxyOptions`. */
   readonly terminals: Config['acp']['terminal'];
-  /** As in `ProxyOptions`. */
   readonly hasFiles: boolean;
   /** Where our own folders are found. */
   readonly host: Host;
@@ -36,7 +33,6 @@ export interface GreetingOptions {
   readonly profiles: Profiles;
   /** What the editor's first line, an `initialize`, has been answered with already. */
   readonly answered: KnownAnswer | undefined;
-  /** As in `ProxyOptions`. */
   hasOwnData(root: string): boolean;
   /** After `isUnderWay`: the editor may be read on. */
   onRoom(): void;

@@ -44,7 +44,6 @@ export interface SessionOpenerOptions {
 export class SessionOpener {
   readonly #places: SessionPlaces;
 
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

@@ -55,7 +55,6 @@ interface Restore {
 
 /** Restores sessions. */
 export class SessionRestorer {
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly options: SessionRestorerOptions,

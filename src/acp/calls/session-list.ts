@@ -70,7 +70,6 @@ interface ListPosition {
 export class SessionList {
   readonly #cursors = new Map<string, ListPosition>();
 
-  /** Works on the tables of `core`. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

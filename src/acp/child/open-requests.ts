@@ -6,11 +6,9 @@ import type { Message } from '../../rpc/message';
 
 /** A request that the agent has to answer. Exactly one of the two callbacks is called, once. */
 export interface ChildRequest {
-  /** The plan for its result. */
   readonly resultPlan?: Plan | undefined;
   /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
   readonly editorId?: string | undefined;
-  /** Its method. */
   readonly method: string;
   /** The session that it is about. */
   readonly session?: object | undefined;
@@ -77,7 +75,6 @@ export class OpenRequests {
     return request !== undefined;
   }
 
-  /** Fails all requests. */
   failAll(reason: CaiError): void {
     for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
   }

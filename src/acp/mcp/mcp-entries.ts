@@ -34,7 +34,6 @@ export interface McpAddress {
   readonly span: Span;
   /** Where the server listens: `localhost`, which is 127.0.0.1 and ::1, or another address of 127.0.0.0/8. */
   readonly host: string;
-  /** Its port. */
   readonly port: number;
   /** The URL for an agent that has this port on its own 127.0.0.1; `undefined`: the same as the editor's. */
   readonly url: string | undefined;

@@ -34,7 +34,6 @@ type Choice = Option['optionId'];
 
 /** A tool call in the thread of a session, with which a permission is requested. */
 interface Card {
-  /** Id of our request. */
   readonly requestId: string;
   /** `undefined`: the card is over, and nothing was chosen. */
   readonly verdict: Promise<boolean | undefined>;

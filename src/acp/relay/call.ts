@@ -10,9 +10,7 @@ import type { AgentRoute, Method } from '../../rpc/protocol/methods';
 export interface AgentCall {
   /** Who sent it. */
   readonly child: WorkspaceChild;
-  /** The message. */
   readonly message: Message;
-  /** The row of its method. */
   readonly row: Method<AgentRoute>;
   /** The session that it names, if it is open. */
   readonly session: AgentSession | undefined;

@@ -20,7 +20,6 @@ import { tellInThread } from './thread';
 
 /** How a child is started, and what is called on the way. */
 export interface ChildStartOptions {
-  /** The command that is started. */
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;

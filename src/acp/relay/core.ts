@@ -56,11 +56,8 @@ export interface CoreOptions {
 export class Core {
   /** The sessions that agents have or have lost. */
   readonly sessions: SessionTable;
-  /** Carries the proxy's own answers. */
   readonly lane: Lane;
-  /** The log of the proxy. */
   readonly log: Log;
-  /** What becomes of sign-ins. */
   readonly signIn: SignIn;
   /** What is open between the editor and the agents. */
   readonly requests = new RequestTable();

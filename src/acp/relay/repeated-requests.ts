@@ -2,7 +2,6 @@
 
 /** A request that is repeated. It is in memory only: params may be secret. */
 export interface Repeat {
-  /** Its method. */
   readonly method: string;
   /** Its params, JSON text. */
   readonly params: string | undefined;

@@ -15,7 +15,6 @@ export type IdMap = (id: string) => string | undefined;
 
 /** What fields become on the other side. */
 export interface Rewrites {
-  /** A session id. */
   readonly session: IdMap;
   /** The id of a session in a list, with its working directory as written there. */
   readonly listed: (id: string, cwd: string) => string | undefined;

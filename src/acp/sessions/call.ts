@@ -5,11 +5,9 @@ import type { EditorRoute, Method } from '../../rpc/protocol/methods';
 
 /** A message of the editor that is being served. */
 export interface Call {
-  /** The message. */
   readonly message: Message;
   /** What the editor sent, if the agent gets another message instead. */
   readonly original?: Message;
-  /** The row of its method. */
   readonly row: Method<EditorRoute>;
   /** Its entry in `RequestTable`; undefined for a notification, which is never answered. */
   readonly request: EditorRequest | undefined;

@@ -10,7 +10,6 @@ import type { WorkspaceChild } from '../child/workspace-child';
 export interface EditorRequest {
   /** The editor's id, as it was written. */
   readonly id: string;
-  /** Its method. */
   readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
@@ -28,7 +27,6 @@ export interface AgentRequest {
   readonly childId: string;
   /** Our id for it towards the editor, JSON text. */
   readonly editorId: string;
-  /** Its method. */
   readonly method: string;
   /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
@@ -148,7 +146,6 @@ export class RequestTable {
     return request;
   }
 
-  /** The open requests of one agent, or of all. */
   openOfAgents(child?: WorkspaceChild): AgentRequest[] {
     return [...(child === undefined ? this.#ofAgents.values() : (this.#byChild.get(child) ?? []))];
   }

@@ -8,7 +8,6 @@ import { updateOf } from './session-update';
 
 /** A mode or an option, as the request that sets it. */
 export interface Setting {
-  /** Its method. */
   readonly method: string;
   /** Its params, without the session. */
   readonly params: Readonly<Record<string, string | boolean>>;

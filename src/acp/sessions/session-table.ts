@@ -81,7 +81,6 @@ export class SessionTable {
     return [...this.#sessions.values()].map(({ open }) => open).filter((open) => open !== undefined);
   }
 
-  /** The sessions of a child. */
   of(child: WorkspaceChild): ChildSessions {
     let sessions = this.#ofChildren.get(child);
     if (sessions === undefined) this.#ofChildren.set(child, (sessions = new ChildSessions()));

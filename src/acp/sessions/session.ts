@@ -19,7 +19,6 @@ export interface AgentSession {
   readonly editorId: string;
   /** Its id on the agent's side, unique within the child. */
   readonly agentId: string;
-  /** The child that has it. */
   readonly child: WorkspaceChild;
   /** Its working directory and further roots, then what is read-only below them: `fs/*` is confined to these. */
   readonly roots: readonly PinnedFolder[];
@@ -74,7 +73,6 @@ export class Session {
     private readonly serve: (call: Call) => void,
   ) {}
 
-  /** Its state. */
   get state(): SessionState {
     return this.#state;
   }

@@ -87,7 +87,6 @@ export interface Wanted {
 /** A container that may not be there yet. */
 export class Target {
   private constructor(
-    /** What it is to be. */
     readonly wanted: Wanted,
     private readonly host: Host,
     /** Whom to tell what happens before a command runs. */
@@ -129,7 +128,6 @@ export class Target {
     return new Target({ workspace, config, settings, image, engine, isFresh, copy }, host, voice);
   }
 
-  /** Name of its image. */
   get imageName(): string {
     return imageTagOf(this.wanted.image);
   }

@@ -46,7 +46,6 @@ export interface Facts {
   image?: ImageInfo | undefined;
   /** The container of the workspace and the agent. */
   container?: ContainerInfo | undefined;
-  /** The volumes in which a sign-in is. */
   signedIn?: readonly OwnVolume[];
   /** What a command in the container has seen: the path of the agent's program, and `uid:gid` of its data's owner. */
   inside?: { readonly program: string; readonly owner: string };

@@ -22,7 +22,6 @@ export interface WorkspaceDevcontainer {
 
 /** One that was read. */
 export interface ReadDevcontainer {
-  /** All of it. */
   readonly content: Devcontainer;
   /** `customizations.containai`, if it is trusted. */
   readonly judged: JudgedFile;

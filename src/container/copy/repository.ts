@@ -59,7 +59,6 @@ export class Repository {
     throw refusal(this.root, `cannot be copied, because ${quoted(stray)} leads elsewhere: ${remedy}`);
   }
 
-  /** Starts git in it. */
   start(args: readonly string[]): WorkingGit {
     return startGit(['-C', this.root, ...args], { host: this.host, config: this.config, env: this.env });
   }

@@ -45,7 +45,6 @@ export interface ImageInfo {
   readonly id: string;
   /** Names with tags; podman writes the registry in front. */
   readonly tags: readonly string[];
-  /** Its labels. */
   readonly labels: Readonly<Record<string, string>>;
   /** `NAME=value`. */
   readonly env: readonly string[];
@@ -57,6 +56,5 @@ export interface ImageInfo {
 
 /** A file in a container. */
 export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {
-  /** All of it. */
   readonly content: Buffer;
 }

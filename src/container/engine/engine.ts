@@ -21,9 +21,7 @@ export interface ListedContainer extends Pick<ContainerInfo, 'id' | 'name' | 'st
 
 /** What a list tells of a volume. */
 export interface ListedVolume {
-  /** Its name. */
   readonly name: string;
-  /** Its labels. */
   readonly labels: Labels;
 }
 
@@ -41,7 +39,6 @@ export interface ContainerPlan {
   readonly workingFolder: string;
   /** Added to the image's environment. Everybody with the engine can see it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its labels. */
   readonly labels: Labels;
   /** Of its volumes, should the engine have to make them. */
   readonly volumeLabels: Labels;
@@ -177,7 +174,6 @@ export class NotYet extends Error {}
 
 /** A container that is to have no network would have one, so it does not run. */
 export class NoWall extends CaiError {
-  /** As of `CaiError`. */
   constructor(message: string) {
     super('CONTAINER_START', message);
   }
@@ -188,7 +184,6 @@ export class NoWall extends CaiError {
  * `NOT_READY` if it does not answer, `CONTAINER_NOT_FOUND` or `IMAGE` for what is not there, else as each of them says.
  */
 export interface Engine {
-  /** Its images. */
   readonly images: ImageStore;
 
   /** Absent: whoever reaches the engine may do everything, and nobody else keeps containers from the network. */

@@ -139,7 +139,6 @@ export class ImageBuild {
     }
   }
 
-  /** Of an agent of the registry. */
   async #listedAgent(): Promise<RegistryAgentFiles | undefined> {
     const { installation, network, stateFolder } = this.request;
     const { environment, installer } = this.#recipe;

@@ -24,7 +24,6 @@ export interface RegistryImage {
   readonly id: string;
   /** `NAME=value`. */
   readonly env: readonly string[];
-  /** Its labels. */
   readonly labels: Readonly<Record<string, string>>;
   /** When it was made, as the image says it. */
   readonly created: string | undefined;

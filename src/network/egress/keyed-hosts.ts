@@ -27,7 +27,6 @@ export interface KeyedHostsOptions {
 
 /** How an agent signs in, and the sign-ins that the command may use. */
 export interface OutsideSignIn {
-  /** Of the agent. */
   readonly form: AgentSignIn;
   /** For the command's workspace. */
   readonly kept: SignIns;

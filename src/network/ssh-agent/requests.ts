@@ -25,9 +25,7 @@ export interface Bound {
 
 /** What the extension `session-bind@openssh.com` says, unproven. */
 export interface Binding {
-  /** As in `Bound`. */
   readonly hostKey: Buffer;
-  /** As in `Bound`. */
   readonly sessionId: Buffer;
   /** Of the session id, by the server's key. */
   readonly signature: Buffer;

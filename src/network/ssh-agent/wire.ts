@@ -13,7 +13,6 @@ export class WireReader {
   /** Nothing is copied: what is read is part of `bytes`. */
   constructor(private readonly bytes: Buffer) {}
 
-  /** One byte. */
   byte(): number {
     return this.#take(1)[0]!;
   }

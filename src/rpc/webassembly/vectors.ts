@@ -27,7 +27,6 @@ export const outputAt = 0x1b000;
 
 /** The functions, and their memory. Offsets are those of the memory. */
 export interface Vectors {
-  /** All of it. */
   readonly memory: Buffer;
   /**
    * Offset of the first byte at or after `at` that is not plain: a quote, a control character, or the backslash of

@@ -24,11 +24,9 @@ export interface AccessOptions {
 
 /** For a request. */
 export interface Access {
-  /** Headers. */
   readonly headers: Readonly<Record<string, string>>;
   /** They are for a program of this user or of root alone, whatever else listens there. */
   readonly onlyFor?: number;
-  /** For TLS. */
   readonly tls: { readonly ca?: string[]; readonly cert?: string; readonly key?: string };
 }
 

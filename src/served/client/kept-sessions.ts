@@ -12,7 +12,6 @@ import { editedText } from '../../rpc/splice';
 import { offers } from '../../rpc/protocol/refusals';
 import type { OpenCall } from './open-calls';
 
-/** One session. */
 interface KeptSession {
   readonly id: string;
   /** For `session/load` or `session/resume`, JSON text. */

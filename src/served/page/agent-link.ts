@@ -8,7 +8,6 @@ const retryMs = { first: 500, most: 30_000 };
 
 /** A session that is shown. */
 export interface ShownSession {
-  /** A `session/update`. */
   updated(update: Fields): void;
   /** A request for a permission. */
   asked(id: Id, params: Fields): void;

@@ -11,7 +11,6 @@ import { Transcript } from './shown/transcript';
 
 /** Which session. */
 export interface SessionPlace {
-  /** Its id. */
   readonly sessionId: string;
   /** Its folder. */
   readonly cwd: string;
@@ -137,7 +136,6 @@ export class Conversation implements ShownSession {
     }
   }
 
-  /** As of `ShownSession`. */
   updated(update: Fields): void {
     const kind = textOf(update.sessionUpdate);
     if (kind === 'session_info_update') this.#setTitle(textOf(update.title));
@@ -148,24 +146,20 @@ export class Conversation implements ShownSession {
     if (this.#isLoaded && !this.#isWorking) this.#setWorking(true);
   }
 
-  /** As of `ShownSession`. */
   asked(id: Id, params: Fields): void {
     this.#permissions.ask(id, params);
   }
 
-  /** As of `ShownSession`. */
   withdrawn(id: Id): boolean {
     return this.#permissions.remove(id);
   }
 
-  /** As of `ShownSession`. */
   turnEnded(): void {
     this.#ends++;
     this.#transcript.endMessage();
     this.#setWorking(false);
   }
 
-  /** As of `ShownSession`. */
   reconnected(): void {
     void this.join();
   }

@@ -5,7 +5,6 @@ import { fieldsOf, listOf, textOf } from './fields';
 export interface LiveSession {
   /** The agent's name. */
   readonly agent: string;
-  /** Its id. */
   readonly sessionId: string;
   /** Its folder, if that is known. */
   readonly cwd: string | undefined;

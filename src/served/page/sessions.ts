@@ -8,7 +8,6 @@ import type { LiveSession, ServerState } from './server';
 export interface ListedSession {
   /** The agent's name. */
   readonly agent: string;
-  /** Its id. */
   readonly sessionId: string;
   /** Its folder. */
   readonly cwd: string;

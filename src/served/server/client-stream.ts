@@ -55,7 +55,6 @@ export class ClientStream {
     return this.#outbox.unsentBytes;
   }
 
-  /** As of `Outbox`. */
   check(after?: number): void {
     this.#outbox.check(after);
   }

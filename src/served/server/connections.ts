@@ -30,11 +30,9 @@ export interface ConnectionsOptions {
   readonly agents: readonly [string, ...string[]];
   /** Counts what happens. */
   readonly metrics: Metrics;
-  /** The log. */
   readonly log: Log;
   /** What the process of a connection writes to stderr: lines of its log. */
   onStderr(id: string, text: string): void;
-  /** As of `Door`. */
   isStillAdmitted(visitor: Visitor): boolean;
 }
 

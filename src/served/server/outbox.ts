@@ -9,7 +9,6 @@ import { countIn } from '../carried';
 export interface KeepLimits {
   /** Of lines without their line ends. */
   readonly bytes: number;
-  /** A number of lines. */
   readonly lines: number;
 }
 

@@ -69,7 +69,6 @@ export class PlainSocket implements Outlet {
     socket.resume();
   }
 
-  /** As of `Outlet`. */
   send(line: Buffer): boolean {
     this.socket.cork();
     this.socket.write(line);
@@ -78,7 +77,6 @@ export class PlainSocket implements Outlet {
     return takesMore;
   }
 
-  /** As of `Outlet`. */
   close(): void {
     this.#end('');
   }

@@ -23,7 +23,6 @@ const maxCarried = 256;
 export interface ConnectionOptions {
   /** `Acp-Connection-Id`; nobody can guess it, and it is no secret. */
   readonly id: string;
-  /** Whose it is. */
   readonly visitor: Visitor;
   /** How its process is started. */
   readonly process: Omit<AgentProcessOptions, 'onLine' | 'onEnd' | 'onDrain'>;
@@ -39,7 +38,6 @@ export interface ConnectionOptions {
   readonly sessions: Map<string, LiveSession>;
   /** Of the server. */
   readonly claims: SessionClaims;
-  /** As of `TrafficPorts`. */
   answered(method: string, ms: number): void;
   /** The process has ended, once; `isExpected`: because the connection was over. */
   onEnd(isExpected: boolean): void;
@@ -87,17 +85,14 @@ export class ServedConnection {
     this.#startGrace();
   }
 
-  /** As of `ConnectionOptions`. */
   get id(): string {
     return this.options.id;
   }
 
-  /** As of `ConnectionOptions`. */
   get visitor(): Visitor {
     return this.options.visitor;
   }
 
-  /** As of `ConnectionOptions`. */
   get isSplit(): boolean {
     return this.options.isSplit;
   }

@@ -27,7 +27,6 @@ export interface DevcontainerBuild {
   readonly tag: string;
   /** The program `docker` of this machine. */
   readonly docker: string;
-  /** The engine that builds. */
   readonly endpoint: EngineEndpoint;
   /** Names and addresses of proxies, as the environment has them. */
   readonly proxies: Readonly<Record<string, string>>;

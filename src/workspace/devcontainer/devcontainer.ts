@@ -25,7 +25,6 @@ export interface Devcontainer {
   readonly source: ImageSource;
   /** The file and everything that it names in the workspace. */
   readonly files: Snapshot;
-  /** Of all of that. */
   readonly digest: string;
 }
 

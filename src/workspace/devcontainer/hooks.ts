@@ -10,7 +10,6 @@ import { objectIn, unlessFails } from '../../system/unless';
 export interface HookPlace {
   /** Its name; another container of that name takes its place. */
   readonly name: string;
-  /** Its id. */
   readonly id: string;
   /** When it was started last, in milliseconds. */
   readonly startedAt: number;

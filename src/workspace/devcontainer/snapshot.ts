@@ -9,7 +9,6 @@ import { isInside } from '../../system/paths/is-inside';
 
 /** A file as it was read. */
 export interface SnapshotFile {
-  /** All of it. */
   readonly content: Buffer;
   /** Whether its owner may execute it. */
   readonly isExecutable: boolean;

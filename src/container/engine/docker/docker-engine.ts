@@ -24,11 +24,8 @@ import { wayInto } from './way-in';
 
 /** An engine that has answered. */
 export class DockerEngine implements Engine {
-  /** As of `Engine`. */
   readonly lookCommand = (name: string): string => `docker logs ${name}`;
-  /** As of `Engine`. */
   readonly images: ImageStore;
-  /** As of `Engine`. */
   readonly isElsewhere: boolean;
   #about: Promise<EngineAbout> | undefined;
 
@@ -59,7 +56,6 @@ export class DockerEngine implements Engine {
     return new DockerEngine(docker, address, greeting, host, shares);
   }
 
-  /** As of `Engine`. */
   async about(): Promise<EngineAbout> {
     const ask = async () => {
       const place = { state: this.host.folders.state, isElsewhere: this.isElsewhere };
@@ -68,13 +64,11 @@ export class DockerEngine implements Engine {
     return await (this.#about ??= this.#ask('tell what the engine is', ask, 'NO_ENGINE'));
   }
 
-  /** As of `Engine`. */
   async checkBinds(binds: readonly { readonly source: string }[]): Promise<void> {
     if (this.isElsewhere) checkShared(this.address, this.shares, binds);
     await keepFromEngine(this.address, binds);
   }
 
-  /** As of `Engine`. */
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
     const found = await this.#ask('list the containers', () =>
       this.docker.listContainers({ all: true, filters: filterOf(labels) }),
@@ -86,7 +80,6 @@ export class DockerEngine implements Engine {
     return listed.filter(hasAll(labels));
   }
 
-  /** As of `Engine`. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     const look = async (container: Docker.Container) => {
       const answer = await container.inspect();
@@ -99,7 +92,6 @@ export class DockerEngine implements Engine {
     return await this.#askContainer(idOrName, 'look at', (container) => look(container).catch(unless(404)));
   }
 
-  /** As of `Engine`. */
   async createContainer(
     name: string,
     plan: ContainerPlan,
@@ -123,13 +115,11 @@ export class DockerEngine implements Engine {
     }
   }
 
-  /** As of `Engine`. */
   async startContainer(id: string, entries: readonly InnerEntry[]): Promise<void> {
     if (entries.length > 0) await this.#filesOf(id).put(entries);
     await this.#askContainer(id, 'start', (container) => container.start().catch(unless(304)));
   }
 
-  /** As of `Engine`. */
   async withVolume<T>(
     name: string,
     plan: ContainerPlan,
@@ -145,7 +135,6 @@ export class DockerEngine implements Engine {
     }
   }
 
-  /** As of `Engine`. */
   async connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex> {
     const exec = (argv: readonly string[]) => this.#exec(container.id, argv);
     // The ids of another machine's processes mean others here.
@@ -153,21 +142,18 @@ export class DockerEngine implements Engine {
     return await wayInto(exec, pid, this.host.env);
   }
 
-  /** As of `Engine`. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#askContainer(id, 'stop', (container) =>
       container.stop({ t: seconds }).catch(unless(304, 404)),
     );
   }
 
-  /** As of `Engine`. */
   async removeContainer(id: string): Promise<void> {
     await this.#askContainer(id, 'remove', (container) =>
       container.remove({ force: true, v: true }).catch(unless(404, isRemovalUnderWay)),
     );
   }
 
-  /** As of `Engine`. */
   async processes(id: string): Promise<readonly ContainerProcess[]> {
     // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
     // there may be no ps, unless it knows all columns itself.
@@ -178,7 +164,6 @@ export class DockerEngine implements Engine {
     return processesOf(answer);
   }
 
-  /** As of `Engine`. */
   async processCount(id: string): Promise<number | undefined> {
     const answer = await this.#askContainer(id, 'count the processes of', (container) =>
       container.stats({ stream: false, 'one-shot': true }).catch(unless(404, 409)),
@@ -187,13 +172,11 @@ export class DockerEngine implements Engine {
     return (answer as { pids_stats?: { current?: number } } | undefined)?.pids_stats?.current;
   }
 
-  /** As of `Engine`. */
   async waitContainer(id: string): Promise<number> {
     const answer: unknown = await this.#askContainer(id, 'wait for', (container) => container.wait());
     return (answer as { StatusCode: number }).StatusCode;
   }
 
-  /** As of `Engine`. */
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
     return textOfFrames(
@@ -201,7 +184,6 @@ export class DockerEngine implements Engine {
     );
   }
 
-  /** As of `Engine`. */
   async listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
     const { Volumes } = await this.#ask('list the volumes', () =>
       this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
@@ -211,21 +193,18 @@ export class DockerEngine implements Engine {
     return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) })).filter(hasAll(labels));
   }
 
-  /** As of `Engine`. */
   async createVolume(name: string, labels: Labels): Promise<void> {
     await this.#ask(`create the volume ${name}`, () =>
       this.docker.createVolume({ Name: name, Labels: { ...labels } }),
     );
   }
 
-  /** As of `Engine`. */
   async removeVolume(name: string): Promise<void> {
     await this.#ask(`remove the volume ${name}`, () =>
       this.docker.getVolume(name).remove().catch(unless(404)),
     );
   }
 
-  /** As of `Engine`. */
   async diskUse(): Promise<DiskUse> {
     return await this.#ask('tell what takes room', () => diskUseOf(this.docker));
   }

@@ -19,18 +19,15 @@ export class DockerImages implements ImageStore {
   constructor(
     private readonly docker: Docker,
     private readonly ask: Ask,
-    /** As of `ImageStore`. */
     readonly endpoint?: EngineEndpoint,
   ) {}
 
-  /** As of `ImageStore`. */
   async find(ref: string): Promise<ImageInfo | undefined> {
     const look = () => this.docker.getImage(ref).inspect().catch(unless(404));
     const answer = await this.ask(`look at the image ${ref}`, look, 'IMAGE');
     return answer && imageInfoOf(answer);
   }
 
-  /** As of `ImageStore`. */
   async remove(ref: string): Promise<void> {
     const remove = () => this.docker.getImage(ref).remove().catch(unless(404));
     await this.ask(`remove the image ${ref}`, remove, 'IMAGE');
@@ -61,13 +58,11 @@ export class DockerImages implements ImageStore {
     await this.ask(what, () => send().catch(withReason), 'IMAGE');
   }
 
-  /** As of `ImageStore`. */
   async pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void> {
     const what = `pull the image ${ref}`;
     await this.ask(what, async () => followBuild(await this.docker.pull(ref), what, onEvent), 'IMAGE');
   }
 
-  /** As of `ImageStore`. */
   async push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void> {
     const what = `push the image ${ref}`;
     // Docker wants the header also where there is nothing to say. Source: Docker Engine API, "Authentication".

@@ -18,7 +18,6 @@ export class Claims {
     private readonly wanted: Pick<Config['kubernetes'], 'storageBytes' | 'storageClass'>,
   ) {}
 
-  /** As of `Engine`. */
   async list(labels: Labels): Promise<readonly ListedVolume[]> {
     const { api } = this.namespace;
     const path = this.namespace.selected(kind, labels);
@@ -29,7 +28,6 @@ export class Claims {
       .filter(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
   }
 
-  /** As of `Engine`. */
   async create(name: string, labels: Labels): Promise<void> {
     const { storageBytes, storageClass } = this.wanted;
     const body = {

@@ -46,9 +46,7 @@ export type KubernetesSettings = Config['kubernetes'];
 
 /** A cluster that has answered. */
 export class KubernetesEngine implements Engine {
-  /** As of `Engine`. */
   readonly images: ImageStore;
-  /** As of `Engine`. */
   readonly allowances: Allowances;
   readonly #namespace: Namespace;
   readonly #pods: Pods;
@@ -86,7 +84,6 @@ export class KubernetesEngine implements Engine {
     }
   }
 
-  /** As of `Engine`. */
   about(): Promise<EngineAbout> {
     return Promise.resolve({
       name: `Kubernetes ${this.version.replace(/^v/, '')}, namespace ${this.api.cluster.namespace}`,
@@ -111,13 +108,11 @@ export class KubernetesEngine implements Engine {
     });
   }
 
-  /** As of `Engine`. */
   checkBinds(binds: readonly { readonly source: string }[]): Promise<void> {
     for (const { source } of binds) sharedPlace(source, this.wanted.volumes);
     return Promise.resolve();
   }
 
-  /** As of `Engine`. */
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
     const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
     return pods
@@ -129,7 +124,6 @@ export class KubernetesEngine implements Engine {
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
-  /** As of `Engine`. */
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pods.find(idOrName));
     return pod && containerInfoOf(pod, this.wanted.volumes);
@@ -178,7 +172,6 @@ export class KubernetesEngine implements Engine {
     );
   }
 
-  /** As of `Engine`. */
   async withVolume<T>(
     name: string,
     plan: ContainerPlan,
@@ -204,7 +197,6 @@ export class KubernetesEngine implements Engine {
     }
   }
 
-  /** As of `Engine`. */
   lookCommand(name: string): string {
     return kubectl(this.api.cluster, `describe pod ${objectName(name)}`);
   }
@@ -214,12 +206,10 @@ export class KubernetesEngine implements Engine {
     await this.#ask(`end the container ${partsOf(id).name}`, () => this.#pods.end(id, seconds));
   }
 
-  /** As of `Engine`. */
   async removeContainer(id: string): Promise<void> {
     await this.stopContainer(id, removalSeconds);
   }
 
-  /** As of `Engine`. */
   async processes(id: string): Promise<readonly ContainerProcess[]> {
     const info = await this.inspectContainer(id);
     if (info === undefined) throw new CaiError('CONTAINER_NOT_FOUND', `there is no container ${id}`);
@@ -234,7 +224,6 @@ export class KubernetesEngine implements Engine {
     return Promise.resolve(undefined);
   }
 
-  /** As of `Engine`. */
   async waitContainer(id: string): Promise<number> {
     return await this.#ask(`wait for the container ${partsOf(id).name}`, () =>
       this.#pods.follow(id, (pod) => {
@@ -245,22 +234,18 @@ export class KubernetesEngine implements Engine {
     );
   }
 
-  /** As of `Engine`. */
   async logsTail(id: string, lines: number): Promise<string> {
     return await this.#ask(`read the log of ${partsOf(id).name}`, () => this.#pods.log(id, lines));
   }
 
-  /** As of `Engine`. */
   listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
     return this.#claims.list(labels);
   }
 
-  /** As of `Engine`. */
   createVolume(name: string, labels: Labels): Promise<void> {
     return this.#claims.create(name, labels);
   }
 
-  /** As of `Engine`. */
   removeVolume(name: string): Promise<void> {
     return this.#claims.remove(name);
   }

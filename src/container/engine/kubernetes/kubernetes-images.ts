@@ -28,7 +28,6 @@ export class KubernetesImages implements ImageStore {
     return Promise.resolve();
   }
 
-  /** As of `ImageStore`. */
   build(): Promise<never> {
     return Promise.reject(new CaiError('IMAGE', 'Kubernetes builds no images'));
   }
@@ -39,7 +38,6 @@ export class KubernetesImages implements ImageStore {
     if (found === undefined) throw new CaiError('IMAGE', `there is no image ${ref} in the registry`);
   }
 
-  /** As of `ImageStore`. */
   push(ref: string): Promise<never> {
     return Promise.reject(new CaiError('IMAGE', `cannot push the image ${ref}: Kubernetes pushes no images`));
   }

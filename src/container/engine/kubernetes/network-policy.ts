@@ -23,7 +23,6 @@ interface Selector {
 
 /** As far as it is used. Source: Kubernetes API, networking/v1. */
 export interface NetworkPolicy {
-  /** Which it is. */
   readonly metadata: { readonly name: string };
   /** Which pods it is for, and what those may do; without a rule: nothing. */
   readonly spec: {

@@ -77,7 +77,6 @@ export class ChatAgent implements Outlet {
     this.#send(resultLine(permissionId, JSON.stringify({ outcome: { outcome: 'selected', optionId } })));
   }
 
-  /** As of `Outlet`. */
   send(line: Buffer): boolean {
     const { id, method, params, result, error } = JSON.parse(line.toString()) as {
       readonly id?: number | string;
@@ -95,7 +94,6 @@ export class ChatAgent implements Outlet {
     return true;
   }
 
-  /** As of `Outlet`. */
   close(_why: string, reason: string): void {
     this.isOver = true;
     for (const { reject } of this.#requests.values()) reject(new Error(reason));

@@ -28,7 +28,6 @@ const lockWaitMs = 10_000;
 
 /** What is kept of a token. */
 export interface TokenRecord {
-  /** Whose it is. */
   readonly name: string;
   /** Of the token, in hex. */
   readonly sha256: string;

@@ -35,14 +35,12 @@ export class EventStream implements Outlet {
     connection.attach(this, after, name);
   }
 
-  /** As of `Outlet`. */
   send(line: Buffer, number: number): boolean {
     this.#write(`id: ${number}\ndata: `);
     this.#write(line);
     return this.#write('\n\n');
   }
 
-  /** As of `Outlet`. */
   close(): void {
     this.response.end();
     goneSoon(this.response);

@@ -28,7 +28,6 @@ const maxWorkspaces = 100;
 
 /** A session that was open once. */
 export interface Remembered {
-  /** Its id. */
   readonly id: string;
   /** The agent's name. */
   readonly agent: string;

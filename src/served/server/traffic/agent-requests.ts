@@ -27,7 +27,6 @@ export class AgentRequests {
     return true;
   }
 
-  /** A guest has answered. */
   answeredByGuest(id: string): void {
     this.#open.delete(id);
     this.#answeredByGuest.add(id);

@@ -74,7 +74,6 @@ export class Traffic implements Home {
     result: () => agentPlan,
     error: undefined,
   });
-  /** As of `Home`. */
   isStopping = false;
   #isClientGone = false;
 
@@ -161,17 +160,14 @@ export class Traffic implements Home {
     for (const session of this.#own.all) this.#own.forget(session);
   }
 
-  /** As of `Participant`. */
   deliver(line: Buffer, stream: string): void {
     if (!this.#isClientGone) this.ports.deliver(line, this.#known.has(stream) ? stream : '');
   }
 
-  /** As of `Home`. */
   toAgent(line: Line): void {
     this.ports.toAgent(line);
   }
 
-  /** As of `Home`. */
   callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string {
     const id = newOwnId();
     const sessionId = stringOf(message, 'session');
@@ -180,20 +176,17 @@ export class Traffic implements Home {
     return id;
   }
 
-  /** As of `Home`. */
   answeredByGuest(agentId: string): void {
     this.#asked.answeredByGuest(agentId);
     this.deliver(joined(cancelLine(agentId)), '');
   }
 
-  /** As of `Home`. */
   isInTurn(sessionId: string): boolean {
     return [...this.#calls.values()].some(
       (call) => call.method === 'session/prompt' && call.sessionId === sessionId,
     );
   }
 
-  /** As of `Home`. */
   lastGuestLeft(): void {
     if (this.own.every((session) => !session.isShared)) this.ports.lastGuestLeft();
   }

@@ -33,7 +33,6 @@ export class SshAgent extends Agent {
     return ++this.#program < programs.length;
   }
 
-  /** As of `Agent`. */
   override createConnection(): Duplex {
     this.#configFile ??= sshConfig(this.host);
     const args = sshArguments(this.target, programs[this.#program] ?? programs[0], this.#configFile);
@@ -42,7 +41,6 @@ export class SshAgent extends Agent {
     return new SshConnection(this.target, ssh);
   }
 
-  /** As of `Agent`. */
   override keepSocketAlive(connection: SshConnection): boolean {
     connection.unref();
     return true;

@@ -25,7 +25,6 @@ export interface PodRequest {
   readonly secretName: string;
   /** Its image has this environment: `NAME=value`. */
   readonly imageEnv: readonly string[];
-  /** What the container is to be. */
   readonly plan: ContainerPlan;
   /** What is put in. */
   readonly entries: readonly InnerEntry[];

@@ -16,7 +16,6 @@ export interface PodVolume {
 
 /** Where a volume, or a part of it, is in a container. */
 export interface VolumeMount {
-  /** Of the volume. */
   readonly name: string;
   /** Absolute. */
   readonly mountPath: string;
@@ -28,7 +27,6 @@ export interface VolumeMount {
 
 /** Whom processes run as, and what they may do beyond nothing. */
 export interface SecurityContext {
-  /** Number of the user. */
   readonly runAsUser?: number;
   /** Number of the user's group. */
   readonly runAsGroup?: number;
@@ -46,7 +44,6 @@ export interface SecurityContext {
 
 /** A variable of a container. */
 export interface EnvironmentVariable {
-  /** Its name. */
   readonly name: string;
   /** Its value, if that is known. */
   readonly value?: string;
@@ -99,7 +96,6 @@ export interface ContainerStatus {
 
 /** A pod, as far as it is used. */
 export interface Pod {
-  /** Which it is. */
   readonly metadata: {
     readonly name: string;
     readonly uid: string;
