@@ -174,6 +174,8 @@ describe('signing in', () => {
   test('works by a token, and signing out ends it for the cookie, too', async () => {
     const tab = await browser.tab(360, 740);
     await tab.open(stage.address);
+    // What is hidden takes no text.
+    await tab.sees('Token', 'label');
     await tab.type('#token', `${stage.token}x`);
     await tab.key('Enter');
     await tab.sees('That token is not right', '[role=alert]');
