@@ -56,7 +56,7 @@ while True:
     s.sendall(b'SECRET')
     time.sleep(0.1)`;
   await scene.sh(
-    `(python3 -c "${script}" > said 2>&1 &) ; until grep -q HTTP said; do sleep 0.1; done; cat said`,
+    `rm -f said; (python3 -c "${script}" > said 2>&1 &) ; until grep -q HTTP said; do sleep 0.1; done; cat said`,
   );
   const socket = heard.pop();
   if (socket === undefined) throw new Error('it is not connected');
