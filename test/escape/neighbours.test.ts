@@ -1,8 +1,10 @@
 /** Attacks by an agent on the user's other containers, and by another user of the same machine. */
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadConfig } from '../../src/config/config';
+import { findEngine } from '../../src/container/engine/find-engine';
+import { Host } from '../../src/system/host';
 import { doorOf, whatHears } from '../engine/door';
-import { engineForTests } from '../engine/engines';
 import { Place } from '../engine/place';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
 import { attempt, attemptWith, reachedIf } from './attempt';
@@ -89,14 +91,15 @@ EOF`);
     'an agent chooses a path by which its data is given to the agent of another workspace',
     async () => {
       const other = await new Place(cai).opened();
-      const engine = await engineForTests();
+      const host = new Host(cai.env);
+      const engine = await findEngine(host, loadConfig(host)).connect();
       // Not all engines find by the value of this label, which is a path.
       const volumesOf = async (workspace: string) =>
         (await engine.listVolumes({ 'containai.managed': 'true' })).filter(
           ({ labels }) => labels['containai.workspace'] === workspace,
         );
       const [volume] = await volumesOf(other.workspace);
-      for (const id of await other.containers()) await engine.removeContainer(id);
+      await cai.run(['rm', '--force', '--workspace', other.workspace]);
       await engine.removeVolume(volume!.name);
       // As if both paths had the same hash.
       const labels = { ...volume!.labels, 'containai.workspace': neighbour.workspace };
