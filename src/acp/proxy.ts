@@ -1,6 +1,6 @@
 /**
- * The flow. `fromEditor` and `fromAgent` each take one line and pass it on in the same turn of the event loop, to where
- * the tables of `rpc/protocol/` say. What a method needs beyond that is in the files of `acp/calls/` and of this folder.
+ * The flow. `fromEditor` takes each line of the editor, `#hear` each of an agent, and both pass it on in the same turn of the
+ * event loop, to where the tables of `rpc/protocol/` say. What a method needs beyond that is in `acp/calls/` and beside this.
  */
 import { planOf, type Plan } from '../rpc/json';
 import type { OverlongLine } from '../rpc/line';
@@ -11,6 +11,7 @@ import type { WorkspaceChild } from './child/workspace-child';
 import { AgentRequests } from './agent-requests';
 import { FileRequests } from './file-requests';
 import { Children } from './relay/children';
+import type { ChildrenEvent } from './relay/children-options';
 import { Core } from './relay/core';
 import type { Call } from './sessions/call';
 import { CursorRequests } from './cursor/requests';
@@ -23,7 +24,6 @@ import { isTooLong } from '../rpc/protocol/refusals';
 import { Greeting } from './calls/greeting';
 import { McpServers } from './mcp/mcp-servers';
 import { editorMethods, unknownEditorMethod, type EditorRoute, type Method } from '../rpc/protocol/methods';
-import type { ChildRecorder } from './recording/recorder';
 import { SessionMemory } from './sessions/session-memory';
 import type { ProxyOptions } from './proxy-options';
 import { endAll, proxyEnding } from './shutdown';
@@ -61,15 +61,7 @@ export class Proxy {
     });
     this.#children = new Children(core, {
       ...options,
-      onLine: (child, line, records) => this.fromAgent(child, line, records),
-      onLines: (child, buffers) =>
-        core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, buffers),
-      onAsks: (child, place) => this.#questions.ask(child, place),
-      onHello: (child) => options.profiles.heard(child, options.hasOwnData(child.root)),
-      onEnd: (child) => {
-        this.#agentRequests.forget(child);
-        if (!child.wasStopped && !child.isGivenUp) options.onUnexpectedEnd?.();
-      },
+      hear: (child, event) => this.#hear(child, event),
     });
     this.#terminals = new Terminals(core, options);
     const cursor = new CursorRequests(core);
@@ -135,16 +127,33 @@ export class Proxy {
     else this.#defects.fromEditor(message);
   }
 
-  /** Takes one line of an agent. If serving it fails, only that agent is ended. */
-  fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records?: ChildRecorder): void {
-    try {
-      this.#fromAgent(child, line, records);
-    } catch (reason) {
-      this.#defects.unservedFromAgent(child, reason);
+  /** What a child tells. If serving a line fails, only that agent is ended. */
+  #hear(child: WorkspaceChild, event: ChildrenEvent): number | void {
+    switch (event.kind) {
+      case 'line':
+        try {
+          this.#fromAgent(child, event.line);
+        } catch (reason) {
+          this.#defects.unservedFromAgent(child, reason);
+        }
+        break;
+      case 'lines':
+        return this.#core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, event.pieces);
+      case 'asks':
+        void this.#questions.ask(child, event.place).then(event.answer);
+        break;
+      case 'hello':
+        this.options.profiles.heard(child, this.options.hasOwnData(child.root));
+        break;
+      case 'end':
+        this.#agentRequests.forget(child);
+        if (!child.wasStopped && !child.isGivenUp) this.options.onUnexpectedEnd?.();
+        break;
     }
   }
 
-  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void {
+  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+    const { records } = child;
     if (!Buffer.isBuffer(line)) {
       records?.fromAgent(line, false, child);
       this.#defects.overlongFromAgent(child, line.skim);

@@ -6,12 +6,13 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
 import type { CaiError } from '../errors';
 import type { Log } from '../system/log';
-import { LineReader, type LineLimits, type OverlongLine } from '../rpc/line';
+import { LineReader, type LineLimits } from '../rpc/line';
 import { lengthOf, type Line } from '../rpc/splice';
 import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { endGroup, signalGroup } from '../system/process-group';
 import { StatusLink, type AgentStatus } from '../rpc/status';
+import type { Hears, ProcessEvent } from './process-event';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {
@@ -37,7 +38,7 @@ const shareAloneBytes = 256 * 1024;
 /** How much of stderr is kept, in characters. */
 const stderrTailLength = 4_000;
 
-/** How a process is started, and who is told what it says. */
+/** How a process is started. */
 export interface AgentProcessOptions {
   /** What is started; its name is for messages. */
   readonly agent: AgentCommand;
@@ -49,29 +50,10 @@ export interface AgentProcessOptions {
   readonly limits: LineLimits;
   /** For its stderr, at level debug. */
   readonly log: Log;
-  /** Each line that is written to its stdin, with its line end. */
-  readonly onSend?: ((line: Line) => void) | undefined;
-  /** Each line of its stdout, in order; not called while paused. */
-  onLine(line: Buffer | OverlongLine): void;
-  /**
-   * Gets what stdout has next, as consecutive buffers from the start of a line, and may take several whole lines at
-   * once. Returns how many bytes it took; after 0 the next line goes to `onLine`. Not called while paused.
-   */
-  onLines?: ((buffers: readonly Buffer[]) => number) | undefined;
-  /** It has read all that `send` has written, after it had not for a while. */
-  onDrain?: (() => void) | undefined;
+  /** Whether several lines are offered at once. */
+  readonly offersLines?: boolean;
   /** No other agent waits to be read. */
   isAlone?: (() => boolean) | undefined;
-  /** Called for what the command tells on descriptor 3; never for one without status. */
-  onStatus?(status: AgentStatus): void;
-  /** As in `StatusLink`; without it nobody can be asked. */
-  onAsks?: ((place: string) => Promise<boolean | undefined>) | undefined;
-  /** What it writes to stderr, as it comes. */
-  readonly onStderr?: ((text: string) => void) | undefined;
-  /** It says nothing more though it has not ended, and is being ended for that. Not always told. */
-  onMute?: (() => void) | undefined;
-  /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
-  onEnd(reason: CaiError): void;
 }
 
 /** A started agent. */
@@ -97,9 +79,15 @@ export class AgentProcess {
   #readOn: NodeJS.Timeout | undefined;
   #ladder: NodeJS.Timeout | undefined;
 
-  /** Starts the agent. If it cannot be started, `onEnd` is called. */
-  constructor(private readonly options: AgentProcessOptions) {
+  readonly #offer: ((pieces: readonly Buffer[]) => number) | undefined;
+
+  /** Starts the agent. If it cannot be started, `end` is told. */
+  constructor(
+    private readonly options: AgentProcessOptions,
+    private readonly hear: Hears<ProcessEvent>,
+  ) {
     this.#reader = new LineReader(options.limits);
+    if (options.offersLines === true) this.#offer = (pieces) => hear({ kind: 'lines', pieces }) ?? 0;
     this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));
     this.#child = this.#spawn();
     if (this.#child !== undefined) this.#listen(this.#child);
@@ -129,7 +117,7 @@ export class AgentProcess {
     child.on('exit', (code, signal) => this.#onExit(code, signal));
     // A pipe error only says that the process is gone, which its exit tells better.
     child.stdin.on('error', () => undefined);
-    child.stdin.on('drain', () => this.options.onDrain?.());
+    child.stdin.on('drain', () => this.hear({ kind: 'drained' }));
     child.stdout.on('error', () => undefined);
     child.stdout.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);
@@ -139,7 +127,7 @@ export class AgentProcess {
       this.#reader.end();
       if (this.#exit === undefined && this.#ladder === undefined) void this.stop(patientStop);
       this.#pull();
-      if (this.#exit === undefined && this.#pauses === 0) this.options.onMute?.();
+      if (this.#exit === undefined && this.#pauses === 0) this.hear({ kind: 'mute' });
     });
     child.on('close', () => {
       this.#isOutputOver = true;
@@ -149,12 +137,16 @@ export class AgentProcess {
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Duplex | undefined;
     if (status === undefined) return;
-    this.link = new StatusLink(status, (each) => this.#onStatus(each), this.options.onAsks);
+    this.link = new StatusLink(
+      status,
+      (each) => this.#onStatus(each),
+      async (place) => await new Promise((answer) => void this.hear({ kind: 'asks', place, answer })),
+    );
   }
 
   #onStatus(status: AgentStatus): void {
     if (status.kind === 'failed') this.#failure = status.code;
-    else this.options.onStatus?.(status);
+    else this.hear({ kind: 'status', status });
   }
 
   /** Its process id; undefined when it could not be started. */
@@ -171,7 +163,7 @@ export class AgentProcess {
   send(line: Line): void {
     const stdin = this.#child?.stdin;
     if (stdin?.writable !== true) return;
-    this.options.onSend?.(line);
+    this.hear({ kind: 'sent', line });
     this.sentBytes += lengthOf(line);
     if (stdin.writableCorked === 0) {
       stdin.cork();
@@ -209,16 +201,16 @@ export class AgentProcess {
   }
 
   #pull(): void {
-    const { isAlone, onLines } = this.options;
-    const share = isAlone?.() === true ? shareAloneBytes : shareBytes;
+    const offer = this.#offer;
+    const share = this.options.isAlone?.() === true ? shareAloneBytes : shareBytes;
     let bytes = 0;
     while (this.#pauses === 0) {
-      const taken = onLines === undefined ? 0 : this.#reader.offer(onLines);
+      const taken = offer === undefined ? 0 : this.#reader.offer(offer);
       bytes += taken;
       if (taken === 0) {
         const line = this.#reader.next();
         if (line === undefined) break;
-        this.options.onLine(line);
+        this.hear({ kind: 'line', line });
         if (Buffer.isBuffer(line)) bytes += line.length;
       }
       if (bytes < share) continue;
@@ -267,7 +259,7 @@ export class AgentProcess {
     this.#hasEnded = true;
     clearTimeout(this.#readOn);
     clearTimeout(this.#ladder);
-    this.options.onEnd(this.#endReason());
+    this.hear({ kind: 'end', reason: this.#endReason() });
     if (isStartFailure) this.#isGroupGone = true;
     this.#settle();
   }
@@ -291,6 +283,6 @@ export class AgentProcess {
   #onStderr(text: string): void {
     this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
     this.options.log.debug({ pid: this.pid, text }, 'stderr of agent');
-    this.options.onStderr?.(text);
+    this.hear({ kind: 'stderr', text });
   }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { AgentCommand } from '../../src/agent/catalog';
 import { AgentProcess, type AgentProcessOptions } from '../../src/agent/process';
+import type { AgentStatus } from '../../src/rpc/status';
 import type { CaiError } from '../../src/errors';
 import { openLog } from '../../src/system/log';
 import {
@@ -39,6 +40,9 @@ export class AgentRun {
   readonly #marker = randomUUID();
   #wake: () => void = () => undefined;
 
+  /** What the command has said on descriptor 3. */
+  readonly statuses: AgentStatus[] = [];
+
   /** Starts an agent. `onLine` sees a line after it has been noted. */
   constructor(
     agent: AgentCommand,
@@ -47,22 +51,23 @@ export class AgentRun {
   ) {
     let resolveEnd: (reason: CaiError) => void;
     this.ended = new Promise((resolved) => (resolveEnd = resolved));
-    this.process = new AgentProcess({
+    const usual = {
       agent,
       cwd: tmpdir(),
       env: { PATH: process.env.PATH, [markerName]: this.#marker },
       limits: { maxLineBytes: 1024 * 1024, maxSearchBytes: 1024 },
       log: noLog,
-      onLine: (line) => {
-        this.lines.push(Buffer.isBuffer(line) ? line.toString() : 'over-long');
+    };
+    this.process = new AgentProcess({ ...usual, ...options }, (event) => {
+      if (event.kind === 'status') this.statuses.push(event.status);
+      if (event.kind === 'line') {
+        this.lines.push(Buffer.isBuffer(event.line) ? event.line.toString() : 'over-long');
         onLine?.(this.lines.at(-1)!);
         this.#wake();
-      },
-      onEnd: (reason) => {
+      } else if (event.kind === 'end') {
         this.endCount++;
-        resolveEnd(reason);
-      },
-      ...options,
+        resolveEnd(event.reason);
+      }
     });
   }
 

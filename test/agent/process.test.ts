@@ -1,5 +1,4 @@
 import type { StopLadder } from '../../src/agent/process';
-import type { AgentStatus } from '../../src/rpc/status';
 import type { Log } from '../../src/system/log';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 
@@ -181,13 +180,11 @@ describe('an agent that ends by itself', () => {
   });
 
   test('with a status has it told line by line, and what it said itself is the reason', async () => {
-    const status: AgentStatus[] = [];
-    const command = { ...fixture('tells-status'), hasStatus: true };
-    run = new AgentRun(command, { onStatus: (each) => status.push(each) });
+    run = new AgentRun({ ...fixture('tells-status'), hasStatus: true });
 
     const reason = await run.ended;
 
-    expect(status).toEqual([{ kind: 'delay', text: 'building' }, { kind: 'started' }]);
+    expect(run.statuses).toEqual([{ kind: 'delay', text: 'building' }, { kind: 'started' }]);
     expect(reason.message).toBe('agent "tells-status": the image cannot be built:\nstep 1\nstep 2');
   });
 

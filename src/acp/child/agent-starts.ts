@@ -1,14 +1,19 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
 import { AgentProcess, type AgentProcessOptions, type StopLadder } from '../../agent/process';
+import type { Hears, ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 
-/** How the process is started, and what is called on the way. */
-export interface AgentStartsOptions extends AgentProcessOptions {
+/** What the process of a child tells, whichever it is: the first one, or another in its place. */
+export type StartsEvent =
+  | ProcessEvent
+  /** A process has been started. */
+  | { readonly kind: 'start'; readonly process: AgentProcess };
+
+/** When another process is started. */
+export interface Restarts {
   /** How long the next start is to wait, in milliseconds. */
   delayMs(): number;
-  /** A process has been started: the first one, or another in its place. */
-  onStart(process: AgentProcess): void;
-  /** A process has ended. Returns undefined if another is to be started, else the reason for `onEnd`. */
+  /** A process has ended. Returns undefined if another is to be started, else the reason for `end`. */
   onFailure(reason: CaiError): CaiError | undefined;
 }
 
@@ -25,12 +30,16 @@ export class AgentStarts {
   /** Why the process was ended, if the limit has ended it. */
   #failure: CaiError | undefined;
 
-  /** Nothing is started yet. */
-  constructor(private readonly options: AgentStartsOptions) {}
+  /** Nothing is started yet. `end` is told once: of the last process. */
+  constructor(
+    private readonly options: AgentProcessOptions,
+    private readonly restarts: Restarts,
+    private readonly hear: Hears<StartsEvent>,
+  ) {}
 
   /** Starts a process, at once if nothing has failed before. */
   start(): void {
-    const delayMs = this.options.delayMs();
+    const delayMs = this.restarts.delayMs();
     if (delayMs === 0) this.#spawn();
     else this.#wait = setTimeout(() => this.#spawn(), delayMs);
   }
@@ -59,7 +68,8 @@ export class AgentStarts {
       const { name } = this.options.agent;
       // Later than this call: its caller does not expect the end yet.
       await new Promise<void>((resolve) => void setImmediate(resolve));
-      this.options.onEnd(new CaiError('AGENT_EXITED', `agent "${name}" is not needed any more: try again`));
+      const reason = new CaiError('AGENT_EXITED', `agent "${name}" is not needed any more: try again`);
+      this.hear({ kind: 'end', reason });
     }
     await this.#process?.stop(ladder);
   }
@@ -67,14 +77,17 @@ export class AgentStarts {
   #spawn(): void {
     this.#wait = undefined;
     this.#failure = undefined;
-    this.#process = new AgentProcess({ ...this.options, onEnd: (reason) => this.#onEnd(reason) });
-    this.options.onStart(this.#process);
+    this.#process = new AgentProcess(this.options, (event) => {
+      if (event.kind === 'end') this.#onEnd(event.reason);
+      else return this.hear(event);
+    });
+    this.hear({ kind: 'start', process: this.#process });
   }
 
   #onEnd(ended: CaiError): void {
     this.lift();
-    const reason = this.options.onFailure(this.#failure ?? ended);
+    const reason = this.restarts.onFailure(this.#failure ?? ended);
     if (reason === undefined) this.start();
-    else this.options.onEnd(reason);
+    else this.hear({ kind: 'end', reason });
   }
 }

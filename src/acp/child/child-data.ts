@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../rpc/json';
 import type { AgentProcessOptions } from '../../agent/process';
+import type { ChildRecorder } from '../recording/recorder';
 import type { Log } from '../../system/log';
 import type { LineWriter } from '../../rpc/writer';
 import type { PathMap } from '../../system/paths/path-map';
@@ -18,7 +19,9 @@ export interface AgentHello {
 /** How a child is made. */
 export interface WorkspaceChildOptions {
   /** How its process is started. */
-  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onLines' | 'onMute' | 'onEnd'>;
+  readonly process: AgentProcessOptions;
+  /** Writes down what passes between us and the agent; `undefined`: nobody does. */
+  readonly records?: ChildRecorder | undefined;
   /** The child is being ended, and does nothing more for its sessions. May be called several times. */
   onStopping(): void;
   /** Real path of the workspace's root; undefined for the child that serves none. */

@@ -3,6 +3,7 @@
  * the agent's start. What lines mean is not decided here.
  */
 import type { AgentProcess, StopLadder } from '../../agent/process';
+import type { Hears } from '../../agent/process-event';
 import type { StatusLink } from '../../rpc/status';
 import type { CaiError } from '../../errors';
 import { newOwnId, requestLine } from '../../rpc/answer';
@@ -13,8 +14,12 @@ import type { PathMap } from '../../system/paths/path-map';
 import { stalled, tooLate, undelivered } from './child-failures';
 import type { AgentHello, WorkspaceChildOptions } from './child-data';
 import { HeldTasks, type HeldTask } from './waiting-tasks';
-import { AgentStarts, type AgentStartsOptions } from './agent-starts';
+import type { ChildRecorder } from '../recording/recorder';
+import { AgentStarts, type StartsEvent } from './agent-starts';
 import { OpenRequests, type ChildRequest } from './open-requests';
+
+/** What a child tells of its agent. */
+export type ChildEvent = Exclude<StartsEvent, { readonly kind: 'mute' }>;
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
@@ -70,27 +75,19 @@ export class WorkspaceChild {
 
   /**
    * Starts the agent, with a delay if earlier starts have failed, and again if the start fails and may succeed later.
-   * `onStart` comes with each start, `onEnd` once, after its last line, when everything open has failed.
+   * `start` is told of each process, `end` once, after the last line, when everything open has failed.
    */
-  start(
-    handlers: Pick<AgentStartsOptions, 'onLine' | 'onLines' | 'onEnd' | 'onStatus' | 'onAsks'> & {
-      onStart(): void;
-    },
-  ): void {
-    this.#starts = new AgentStarts({
-      ...this.options.process,
-      ...handlers,
-      delayMs: () => this.options.attempts.delayMs,
-      onStart: (process) => {
-        this.#process = process;
-        handlers.onStart();
-      },
-      onMute: () => this.cutOff(Infinity),
-      onFailure: (reason) => this.#failed(reason),
-      onEnd: (reason) => {
-        this.#end(reason);
-        handlers.onEnd(reason);
-      },
+  start(hear: Hears<ChildEvent>): void {
+    const { attempts, process } = this.options;
+    const restarts = {
+      delayMs: () => attempts.delayMs,
+      onFailure: (reason: CaiError) => this.#failed(reason),
+    };
+    this.#starts = new AgentStarts(process, restarts, (event) => {
+      if (event.kind === 'mute') return this.cutOff(Infinity);
+      if (event.kind === 'start') this.#process = event.process;
+      if (event.kind === 'end') this.#end(event.reason);
+      return hear(event);
     });
     this.#starts.start();
   }
@@ -108,6 +105,11 @@ export class WorkspaceChild {
   /** New work may be given to it. */
   get isUsable(): boolean {
     return this.#state === 'starting' || this.#state === 'ready';
+  }
+
+  /** Writes down what passes between us and the agent, if anybody does. */
+  get records(): ChildRecorder | undefined {
+    return this.options.records;
   }
 
   /** Id of its process, once that is started. */

@@ -44,36 +44,46 @@ export class Helper {
     this.settled = new Promise<void>((resolve) => (settle = resolve));
     this.ended = new Promise((resolve) => (end = resolve));
     void this.settled.then(() => (this.isSettled = true));
-    this.#starts = new AgentStarts({
+    const process = {
       ...options,
       agent: { name: 'cai', displayName: 'cai', command, remedy: 'install cai again', hasStatus: true },
       limits,
+    };
+    const restarts = {
       delayMs: () => attempts?.delayMs ?? 0,
-      onStart: (started) => {
-        hasTold = false;
-        if (input !== undefined) started.send(Buffer.from(`${input}\n`));
-      },
-      onLine: (line) => {
-        if (Buffer.isBuffer(line)) onLine?.(line.toString());
-      },
-      onStatus: (status) => {
-        if (status.kind === 'notice') {
-          hasTold = true;
-          onNotice?.(status.text);
-        }
-        if (status.kind === 'started' || status.kind === 'notice') settle();
-      },
-      onFailure: (reason) => {
+      onFailure: (reason: CaiError) => {
         if (this.isOver) return reason;
         if (attempts !== undefined && attempts.failed(reason) === undefined) return undefined;
         onFailure?.(reason, hasTold);
         return reason;
       },
-      onEnd: () => {
-        this.isOver = true;
-        settle();
-        end();
-      },
+    };
+    this.#starts = new AgentStarts(process, restarts, (event) => {
+      switch (event.kind) {
+        case 'start':
+          hasTold = false;
+          if (input !== undefined) event.process.send(Buffer.from(`${input}\n`));
+          break;
+        case 'line':
+          if (Buffer.isBuffer(event.line)) onLine?.(event.line.toString());
+          break;
+        case 'status':
+          if (event.status.kind === 'notice') {
+            hasTold = true;
+            onNotice?.(event.status.text);
+          }
+          if (event.status.kind === 'started' || event.status.kind === 'notice') settle();
+          break;
+        case 'asks':
+          // A helper serves no session in which anybody could be asked.
+          event.answer(undefined);
+          break;
+        case 'end':
+          this.isOver = true;
+          settle();
+          end();
+          break;
+      }
     });
     this.#starts.start();
   }

@@ -18,22 +18,26 @@ import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from './repeated-requests';
 import { tellInThread } from './thread';
 
-/** How a child is started, and what is called on the way. */
+/** How a child is started, and who hears of it. */
 export interface ChildStartOptions {
   readonly agent: AgentCommand;
   /** The user's configuration. */
   readonly config: Config;
   /** For what delays the start, and for sign-ins that could not be repeated. */
   readonly log: Log;
-  /** The answer to `initialize`, or the image that the agent runs in, has become known. */
-  onHello(child: WorkspaceChild): void;
-  /** The agent has got the calls that waited for it. */
-  onReady(child: WorkspaceChild): void;
-  /** The program that runs the agent says that the agent is stopped, or that this cannot be known. */
-  onStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable'): void;
-  /** The program that runs the agent has lost the connection to it; so many bytes of input may have got there. */
-  onLost(child: WorkspaceChild, takenBytes: number): void;
+  hear(event: StartEvent): void;
 }
+
+/** What the start of a child, and the program that runs its agent, tell. */
+export type StartEvent =
+  /** The answer to `initialize`, or the image that the agent runs in, has become known. */
+  | { readonly kind: 'hello' }
+  /** The agent has got the calls that waited for it. */
+  | { readonly kind: 'ready' }
+  /** The agent is stopped, or that cannot be known. */
+  | { readonly kind: 'stopped' | 'unwatchable' }
+  /** The connection to the agent is lost; so many bytes of input may have got there. */
+  | { readonly kind: 'lost'; readonly takenBytes: number };
 
 const helloPlan = planOf(fields.initializeResult);
 
@@ -68,15 +72,14 @@ export class ChildStart {
     const { child } = this;
     if (status.kind === 'started') {
       child.image = { id: status.image, name: status.imageName };
-      this.options.onHello(child);
+      this.options.hear({ kind: 'hello' });
       this.#hasStarted = true;
       if (child.delay !== undefined) child.delay.tookMs = Date.now() - child.delay.beganAt;
       this.#limit();
       return;
     }
-    if (status.kind === 'stopped' || status.kind === 'unwatchable')
-      this.options.onStopped(child, status.kind);
-    if (status.kind === 'lost') this.options.onLost(child, status.takenBytes);
+    if (status.kind === 'stopped' || status.kind === 'unwatchable' || status.kind === 'lost')
+      this.options.hear(status);
     if (status.kind === 'resumed') this.#limit();
     if (status.kind === 'warning')
       for (const session of this.core.sessions.of(child).byAgentId.values())
@@ -119,7 +122,7 @@ export class ChildStart {
       this.#abandon(error as CaiError);
       return;
     }
-    options.onHello(child);
+    options.hear({ kind: 'hello' });
     this.#repeat(this.#repeats.filter((repeat) => this.repeats.has(repeat)));
   }
 
@@ -127,7 +130,7 @@ export class ChildStart {
     const [next, ...rest] = repeats;
     if (next === undefined) {
       this.child.setReady();
-      this.options.onReady(this.child);
+      this.options.hear({ kind: 'ready' });
       return;
     }
     const goOn = (failure?: string): void => {

@@ -3,62 +3,24 @@
  * one is no longer needed.
  */
 import { posix } from 'node:path';
-import type { Host } from '../../system/host';
 import { loggedFailure } from '../../agent/agent-end';
 import type { AgentCommand } from '../../agent/catalog';
 import { patientStop, type StopLadder } from '../../agent/process';
 import { CaiError } from '../../errors';
-import type { Log } from '../../system/log';
 import { cancelLine } from '../../rpc/answer';
-import type { OverlongLine } from '../../rpc/line';
-import type { LineWriter } from '../../rpc/writer';
 import { Attempts } from '../child/retry';
-import { WorkspaceChild } from '../child/workspace-child';
+import { WorkspaceChild, type ChildEvent } from '../child/workspace-child';
 import type { Config } from '../../config/config';
 import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
-import { ChildStart } from './child-start';
+import { ChildStart, type StartEvent } from './child-start';
+import type { ChildrenOptions } from './children-options';
 import type { Core } from './core';
-import type { ChildRecorder, Recorder } from '../recording/recorder';
+import type { ChildRecorder } from '../recording/recorder';
 import { Repeats } from './repeated-requests';
 import { Vitals } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
-
-/** What children are made from. */
-export interface ChildrenOptions {
-  /** The agent, as it was named; every child runs it. */
-  readonly agent: AgentCommand;
-  /** The user's configuration. */
-  readonly config: Config;
-  /** What is in effect for the workspace with that root, as its container has it. */
-  configOf(root: string): Config;
-  /** Environment of every child. */
-  readonly host: Host;
-  /** Writes to the editor; each child gets a lane. */
-  readonly writer: LineWriter;
-  /** For starts, ends and what could not be repeated. */
-  readonly log: Log;
-  /**
-   * What an agent calls the root of a workspace: where it is mounted, then links to that. `undefined`: the
-   * agent sees the files of this machine.
-   */
-  placesOf(root: string): readonly [string, ...string[]] | undefined;
-  /** The command that runs the agent for a workspace, or, without one, for none. */
-  commandFor(workspace: Workspace | undefined): AgentCommand;
-  /** Writes down what passes between us and the children. */
-  readonly recorder?: Recorder | undefined;
-  /** Each line of a child, in order, and who has to be told of it first. */
-  onLine(child: WorkspaceChild, line: Buffer | OverlongLine, records: ChildRecorder | undefined): void;
-  /** As in `AgentProcessOptions`; not asked where all that passes is written down, line by line. */
-  onLines(child: WorkspaceChild, pieces: readonly Buffer[]): number;
-  /** A child asks whether it may connect to a place; as in `StatusLink`. */
-  onAsks(child: WorkspaceChild, place: string): Promise<boolean | undefined>;
-  /** Of a child the answer to `initialize` or the image that it runs in has become known. */
-  onHello(child: WorkspaceChild): void;
-  /** A child has ended. */
-  onEnd(child: WorkspaceChild): void;
-}
 
 /** What an agent said before its connection was lost arrives within this time, in milliseconds. */
 const lastWordsMs = 50;
@@ -186,30 +148,45 @@ export class Children {
     const child = this.#newChild(workspace, agent, records);
     this.all.push(child);
     this.#vitals.watch();
-    const start = new ChildStart(this.core, child, this.repeats, {
-      ...this.options,
-      agent,
-      onHello: () => this.options.onHello(child),
-      onReady: () => this.stopWhenIdle(child),
-      onStopped: (_, kind) => this.#vitals.isStopped(child, kind),
-      onLost: (_, takenBytes) => void setTimeout(() => child.cutOff(takenBytes), lastWordsMs),
-    });
-    child.start({
-      onLine: (line) => this.options.onLine(child, line, records),
-      onLines: records === undefined ? (pieces) => this.options.onLines(child, pieces) : undefined,
-      onEnd: () => {
-        records?.ended();
-        this.#onEnd(child);
-      },
-      onStatus: (status) => start.hear(status),
-      onAsks: (place) => this.options.onAsks(child, place),
-      onStart: () => {
-        this.options.log.info({ root: workspace?.root }, 'agent started');
+    const hear = (event: ChildEvent | StartEvent): number | void => this.#hear(child, start, event);
+    const start = new ChildStart(this.core, child, this.repeats, { ...this.options, agent, hear });
+    child.start(hear);
+    return child;
+  }
+
+  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | StartEvent): number | void {
+    switch (event.kind) {
+      case 'line':
+      case 'lines':
+      case 'asks':
+      case 'hello':
+        return this.options.hear(child, event);
+      case 'sent':
+        child.records?.toAgent(event.line);
+        break;
+      case 'start':
+        this.options.log.info({ root: child.root }, 'agent started');
         this.#takeBack(child);
         start.greet(this.helloParams);
-      },
-    });
-    return child;
+        break;
+      case 'status':
+        start.hear(event.status);
+        break;
+      case 'ready':
+        this.stopWhenIdle(child);
+        break;
+      case 'stopped':
+      case 'unwatchable':
+        this.#vitals.isStopped(child, event.kind);
+        break;
+      case 'lost':
+        setTimeout(() => child.cutOff(event.takenBytes), lastWordsMs);
+        break;
+      case 'end':
+        child.records?.ended();
+        this.#onEnd(child);
+        break;
+    }
   }
 
   /** One that has not been started. */
@@ -230,8 +207,9 @@ export class Children {
         limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
         log,
         isAlone: () => this.all.length === 1,
-        onSend: records?.toAgent,
+        offersLines: records === undefined,
       },
+      records,
       root: workspace?.root,
       identity: workspace?.identity,
       map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
@@ -274,7 +252,7 @@ export class Children {
     clearTimeout(this.#idleTimers.get(child));
     this.#idleTimers.delete(child);
     this.#lose(child);
-    this.options.onEnd(child);
+    this.options.hear(child, { kind: 'end' });
   }
 
   /** Where that was the end of a start, its failure has been told. */

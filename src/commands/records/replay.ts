@@ -136,14 +136,13 @@ async function playEditor(
   host: Host,
   [name = '', ...args]: readonly string[],
 ): Promise<void> {
-  const agent = new AgentProcess({
+  const started = {
     agent: { name, displayName: name, command: [name, ...args], remedy: 'check the command' },
-    cwd: host.cwd,
-    env: host.env,
-    limits,
-    log: openLog(host.env),
-    onLine: (line) => playback.take(line),
-    onEnd: (reason) => playback.end(reason.message),
+    ...{ cwd: host.cwd, env: host.env, limits, log: openLog(host.env) },
+  } as const;
+  const agent = new AgentProcess(started, (event) => {
+    if (event.kind === 'line') playback.take(event.line);
+    if (event.kind === 'end') playback.end(event.reason.message);
   });
   const send = (line: Line) => agent.send(line);
   const playback = new Playback(lines, optionsOf(options, send));

@@ -98,24 +98,26 @@ export class HostProgram {
   #start(stream: Duplex, { file, path }: ReturnType<typeof findProgram>): void {
     const { name, args } = this.order;
     let isHeldBack = false;
-    const started = new AgentProcess({
+    const options = {
       agent: { name, displayName: name, remedy: 'install it', command: [file, ...args] },
       // Not the workspace: there `npx` and the like run what they find, and agents write it.
       cwd: this.host.home,
       env: { ...this.#env, PATH: path },
       limits,
       log: this.#log,
-      onLine: (line) => {
+    } as const;
+    const started = new AgentProcess(options, (event) => {
+      if (event.kind === 'line') {
+        const { line } = event;
         if (!Buffer.isBuffer(line)) stream.destroy();
         else if (!stream.write(Buffer.concat([line, newline])) && !isHeldBack) {
           isHeldBack = true;
           started.pause();
         }
-      },
-      onEnd: (reason) => {
-        if (reason.code === 'AGENT_START') this.tell(reason.message);
+      } else if (event.kind === 'end') {
+        if (event.reason.code === 'AGENT_START') this.tell(event.reason.message);
         stream.end();
-      },
+      }
     });
     this.#processes.add(started);
     stream.on('drain', () => {

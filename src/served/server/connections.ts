@@ -88,11 +88,11 @@ export class Connections {
         cwd: host.home,
         env: { ...host.env, ...limited, [servedVariable]: '1' },
         limits: { maxLineBytes, maxSearchBytes: 0 },
-        onStatus: ({ kind }) => {
-          if (kind === 'agent-ended') metrics.agentEnded();
-        },
         log,
-        onStderr: (text) => this.options.onStderr(id, text),
+      },
+      hear: (event) => {
+        if (event.kind === 'stderr') this.options.onStderr(id, event.text);
+        if (event.kind === 'status' && event.status.kind === 'agent-ended') metrics.agentEnded();
       },
       isSplit,
       keep: { bytes: serve.keepBytes, lines: serve.keepMessages },

@@ -3,6 +3,7 @@
  * and be replaced; the process lives on for a while.
  */
 import { AgentProcess, proxyStop, type AgentProcessOptions } from '../../agent/process';
+import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 import { isBlank } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
@@ -25,7 +26,9 @@ export interface ConnectionOptions {
   readonly id: string;
   readonly visitor: Visitor;
   /** How its process is started. */
-  readonly process: Omit<AgentProcessOptions, 'onLine' | 'onEnd' | 'onDrain'>;
+  readonly process: AgentProcessOptions;
+  /** Hears what concerns the server: what the process writes to stderr, and its status. */
+  hear(event: ProcessEvent): void;
   /** Each session has a stream of its own, as in Streamable HTTP. */
   readonly isSplit: boolean;
   /** For lines that were sent, and again for what sessions have said. */
@@ -76,13 +79,18 @@ export class ServedConnection {
       claims,
       new Keeper(keep),
     );
-    this.#process = new AgentProcess({
-      ...options.process,
-      onLine: (line) => Buffer.isBuffer(line) && this.#fromProcess(line),
-      onDrain: () => this.#tellRoom(),
-      onEnd: ({ message }) => this.#onEnd(message),
-    });
+    this.#process = new AgentProcess(options.process, (event) => this.#hear(event));
     this.#startGrace();
+  }
+
+  #hear(event: ProcessEvent): void {
+    if (event.kind === 'line') {
+      if (Buffer.isBuffer(event.line)) this.#fromProcess(event.line);
+    } else if (event.kind === 'drained') this.#tellRoom();
+    else if (event.kind === 'end') this.#onEnd(event.reason.message);
+    // The process asks its own editor.
+    else if (event.kind === 'asks') event.answer(undefined);
+    else this.options.hear(event);
   }
 
   get id(): string {

@@ -16,24 +16,24 @@ function processOf(command: [string, ...string[]], restarts: number, delayMs = 0
   told = [];
   let delay = 0;
   ended = new Promise((resolve) => {
-    starts = new AgentStarts({
+    const options = {
       agent: program(...command),
       cwd: tmpdir(),
       env: process.env,
       limits: { maxLineBytes: 1_024, maxSearchBytes: 1_024 },
       log: noLog,
-      delayMs: () => delay,
-      onLine: (line) => told.push((line as Buffer).toString()),
-      onStart: () => told.push('start'),
-      onFailure: (reason) => {
-        told.push(`failure: ${reason.code}`);
-        delay = delayMs;
-        return restarts-- > 0 ? undefined : reason;
-      },
-      onEnd: (reason) => {
-        told.push(`end: ${reason.code}`);
-        resolve();
-      },
+    };
+    const onFailure = (reason: CaiError) => {
+      told.push(`failure: ${reason.code}`);
+      delay = delayMs;
+      return restarts-- > 0 ? undefined : reason;
+    };
+    starts = new AgentStarts(options, { delayMs: () => delay, onFailure }, (event) => {
+      if (event.kind === 'start') told.push('start');
+      if (event.kind === 'line') told.push((event.line as Buffer).toString());
+      if (event.kind !== 'end') return;
+      told.push(`end: ${event.reason.code}`);
+      resolve();
     });
   });
   starts.start();

@@ -46,17 +46,15 @@ export class ChildRun {
       attempts: new Attempts({ attempts: 1, firstDelayMs: 0, maxDelayMs: 0 }, noLog),
       log: noLog,
     });
-    this.child.start({
-      onStart: () => undefined,
-      onLine: (line) => {
-        this.lines.push((line as Buffer).toString());
+    this.child.start((event) => {
+      if (event.kind === 'line') {
+        this.lines.push((event.line as Buffer).toString());
         onLine?.(this.lines.at(-1)!);
         this.#wake();
-      },
-      onEnd: (reason) => {
-        this.told.push(`end: ${reason.code}`);
+      } else if (event.kind === 'end') {
+        this.told.push(`end: ${event.reason.code}`);
         this.#wake();
-      },
+      }
     });
   }
 

@@ -76,6 +76,7 @@ function connect(options: Partial<ConnectionOptions> = {}): Made {
     id: 'c',
     visitor: { name: 'owner' },
     process: usual,
+    hear: () => undefined,
     isSplit: false,
     keep: { bytes: 1_000_000, lines: 1_000 },
     graceMs: 600_000,
