@@ -54,7 +54,7 @@ export class Terminals implements SessionObserver {
     },
   ) {}
 
-  /** As in `SessionObserver`: the terminals of a session end with it. */
+  /** The terminals of a session end with it. */
   onClose({ child, editorId }: AgentSession): void {
     this.#end((each) => each.child === child && each.sessionId === editorId);
   }

@@ -35,7 +35,7 @@ export interface SignInCommands {
   readonly login: readonly [string, ...string[]];
   /** Whether what it gets is kept outside of containers, unless they have a network of their own. */
   readonly isKeptOutside?: true;
-  /** What somebody does in it, where it opens a screen of its own. */
+  /** What somebody does in it, where it opens its own screen. */
   readonly guide?: string;
   /** Ids of its ACP sign-ins that wait for a browser where the agent runs, which a container has not: use `login`. */
   readonly browserMethods?: readonly string[];

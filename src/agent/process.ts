@@ -1,6 +1,6 @@
 /**
  * One agent process: lines in, lines out, a tail of its stderr, and an end that leaves nothing behind.
- * It leads a process group of its own, so that what it started can be ended with it.
+ * It leads its own process group, so that what it started can be ended with it.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';

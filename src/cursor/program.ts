@@ -1,4 +1,4 @@
-/** Runs `cursor-agent`, each time in a process group of its own, which is ended with all that it has started. */
+/** Runs `cursor-agent`, each time in its own process group, which is ended with all that it has started. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';

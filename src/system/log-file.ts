@@ -1,5 +1,5 @@
 /**
- * What one process has logged, kept for `cai logs`: a file of its own in our folder of logs, made at its
+ * What one process has logged, kept for `cai logs`: its own file in our folder of logs, made at its
  * first line, bounded in size, as is the number of such files. A disk that is full costs lines and nothing else.
  */
 import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';

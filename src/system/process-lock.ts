@@ -29,7 +29,7 @@ export interface Lock {
 }
 
 /**
- * The locks of one folder, which may have other files. Each process that has a lock has a file of its own there, named
+ * The locks of one folder, which may have other files. Each process that has a lock has its own file there, named
  * after the lock and the process. No other process ever has that name: whoever finds the file of a dead process can remove
  * it without the danger of removing the one of a new owner. A process that does not count here, because it is in another
  * container or on another machine, is taken for dead when it has not renewed its file for half a minute: clocks of

@@ -17,7 +17,7 @@ export const maxPathLength = 4_096;
 
 /**
  * Whether a string can be the absolute path of a file here and for whoever reads it after us: NUL ends it
- * for some, and half of a surrogate pair stands for a byte of its own for others.
+ * for some, and half of a surrogate pair stands for its own byte for others.
  */
 export function isFilePath(path: string): boolean {
   return path.startsWith('/') && path.length <= maxPathLength && !/\0|\p{Surrogate}/u.test(path);

@@ -15,7 +15,7 @@ export function outgrownRoot(state: string, cwd: string, root: string): string |
 
 /**
  * The recorded root that a working directory is spelled through and does not lie in, because of a link there: an
- * agent may have made that link. `undefined`: none, or the directory has a record of its own.
+ * agent may have made that link. `undefined`: none, or the directory has its own record.
  */
 export async function rootLeftByLink(
   state: string,

@@ -34,7 +34,7 @@ export interface Restored {
 export interface SessionOpenerOptions {
   /** Where our own folders are found. */
   readonly host: Host;
-  /** Every session gets a child of its own. */
+  /** Every session gets its own child. */
   readonly ownProcess: boolean;
   /** Sees to the MCP servers that the editor names. */
   readonly mcp: McpServers;
@@ -115,7 +115,7 @@ export class SessionOpener {
   }
 
   /**
-   * Opens a lost session again, by a call of ours, or makes it anew. Rejects where it cannot even be sent. `onSession`
+   * Opens a lost session again, by a call of ours, or makes it again. Rejects where it cannot even be sent. `onSession`
    * is told of the session before that. Once the call is cancelled, what comes of it is nobody's. A session that was
    * loaded is still `restoring`, as its agent may go on telling the past.
    */
@@ -129,7 +129,7 @@ export class SessionOpener {
     const isNew = call.message.method === 'session/new';
     const { sessions } = this.core;
     const { agentId, editorId, openParams } = lost;
-    // An agent that counts anew after its end has given the id to another session: no agent knows this one.
+    // An agent that counts again after its end has given the id to another session: no agent knows this one.
     const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
     if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
     const sent = await this.#prepare(call, workspace.root, place);
@@ -152,7 +152,7 @@ export class SessionOpener {
     const { method } = sent.message;
     const isNew = method === 'session/new';
     const isWanted = (): boolean => this.core.requests.isWanted(sent.request!);
-    // One that is made anew has its id only when that is answered.
+    // One that is made again has its id only when that is answered.
     let session: AgentSession = isNew
       ? { ...lost, ...at }
       : sessions.open(editorId, { ...at, agentId }, 'restoring');

@@ -119,7 +119,7 @@ export class SessionRestorer {
   #leave(session: AgentSession, { request }: Restore, { row }: Call): void {
     const { child, agentId } = session;
     const { sessions } = this.core;
-    // One that is made anew has no id yet.
+    // One that is made again has no id yet.
     const isNamed = sessions.of(child).byAgentId.get(agentId) === session;
     sessions.close(session);
     const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
@@ -236,7 +236,7 @@ export class SessionRestorer {
 
 /**
  * The call that opened a session, which must be known, as one by which `method` reopens it or, as `session/new`, makes
- * it anew. It is no request of the editor, but has the editor's own bytes.
+ * it again. It is no request of the editor, but has the editor's own bytes.
  */
 function reopeningCall({ editorId, openParams }: AgentSession, method: string): Call {
   const id = newOwnId();

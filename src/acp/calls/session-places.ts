@@ -107,7 +107,7 @@ export class SessionPlaces {
     const workspace = await this.#lookUp(folder);
     const roots = await this.#pinsFor(workspace, furtherRoots(message));
     await this.children.retire(workspace);
-    // Without a folder of its own, the call could not be repeated.
+    // Without its own folder, the call could not be repeated.
     const openParams = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
     return { workspace, place: { roots, map: this.children.mapFor(workspace), openParams } };
   }

@@ -154,7 +154,7 @@ export class CursorRequests implements SessionObserver {
     return { outcome: 'accepted' };
   }
 
-  /** Asks for a choice, in a tool call of its own. Resolves with its id; undefined: nothing was chosen. */
+  /** Asks for a choice, in its own tool call. Resolves with its id; undefined: nothing was chosen. */
   async #permission(
     open: OpenRequest,
     title: string,

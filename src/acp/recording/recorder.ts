@@ -153,7 +153,7 @@ function contentOf(line: Buffer, isDefect: boolean): Readonly<Record<string, unk
   return isRedacted || isUtf8(line) ? { ...flag, line: text } : { base64: line.toString('base64') };
 }
 
-/** Makes a file of its own for each start, because an editor starts us each time with the same arguments. */
+/** Makes a separate file for each start, because an editor starts us each time with the same arguments. */
 function create(path: string): { file: string; descriptor: number } {
   const { dir, name, ext } = posix.parse(path);
   for (let number = 1; ; number++) {

@@ -14,7 +14,7 @@ export interface Call {
 }
 
 /**
- * The call with a line of its own, for whoever keeps it longer than this turn of the event loop: most lines are slices,
+ * The call with its own line, for whoever keeps it longer than this turn of the event loop: most lines are slices,
  * which would keep the whole chunk that it came in.
  */
 export function withOwnLine(call: Call): Call {

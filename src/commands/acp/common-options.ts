@@ -1,4 +1,4 @@
-/** What a connection is made from, in a process of its own as in a program that embeds it; an early answer needs it too. */
+/** What a connection is made from, in its own process as in a program that embeds it; an early answer needs it too. */
 import { join } from 'node:path';
 import type pino from 'pino';
 import { version } from '../../../package.json';

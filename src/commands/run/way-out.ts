@@ -33,7 +33,7 @@ interface Choices {
   readonly signsInForAll?: boolean;
 }
 
-/** Opens the way, unless the container has a network of its own. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
+/** Opens the way, unless the container has its own network. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
 export async function openWay(
   { config, workspace, settings }: Pick<Wanted, 'config' | 'workspace' | 'settings'>,
   { container, connection, base, own }: Place,

@@ -57,7 +57,7 @@ says. Your own token is made when the server first starts. A running server noti
 function unknownWord(word: string): string {
   const meant = nearest(word, words);
   const hint = meant === undefined ? '' : `, did you mean "cai serve token ${meant}"?`;
-  return `${quoted(word)} is none of ${words.join(', ')}${hint}: see "cai serve token --help"`;
+  return `${quoted(word)} is not one of ${words.join(', ')}${hint}: see "cai serve token --help"`;
 }
 
 function checkName(name: string): void {

@@ -59,7 +59,7 @@ of the ACP registry, as they came with cai or with the last "cai agents update".
   ],
   options: [['--json', 'as JSON']],
   footer: `
-An agent of the registry is installed into an image of its own when it is first started, in the version that the list
+An agent of the registry is installed into its own image when it is first started, in the version that the list
 names. You are asked which hosts it may reach.
 
 JSON of list and search: takenAt of the registry's list, agents: each with id, name, version, description, source
@@ -73,7 +73,7 @@ and dropped.`,
       const hint = meant === undefined ? '' : `, did you mean "cai agents ${meant}"?`;
       throw new CaiError(
         'USAGE',
-        `${quoted(word)} is none of ${Object.keys(words).join(', ')}${hint}: see "cai agents --help"`,
+        `${quoted(word)} is not one of ${Object.keys(words).join(', ')}${hint}: see "cai agents --help"`,
       );
     }
     const most = { search: Infinity, show: 1 }[word] ?? 0;

@@ -87,7 +87,7 @@ JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed",
 function unknownWord(word: string): string {
   const meant = nearest(word, Object.keys(words)) ?? (parseRule(word) && `allow ${word}`);
   const hint = meant === undefined ? '' : `, did you mean "cai network ${meant}"?`;
-  return `${quoted(word)} is none of ${Object.keys(words).join(', ')}${hint}: see "cai network --help"`;
+  return `${quoted(word)} is not one of ${Object.keys(words).join(', ')}${hint}: see "cai network --help"`;
 }
 
 /** Where the current folder can be no workspace, the list is that of what runs without one; nothing is changed there. */

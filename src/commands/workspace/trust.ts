@@ -128,7 +128,7 @@ async function forgetAll(folder: string, host: Host): Promise<number> {
     devcontainers.length > 0 && `${devcontainers.map((file) => quoted(file)).join(', ')} is no longer used`,
     forget(state, 'trusted', repositoryFileOf(root)) &&
       `what ${quoted(repositoryFileOf(root))} widens is no longer allowed`,
-    forget(state, 'roots', cwd) && `the workspace of ${quoted(cwd)} is recorded anew at its next use`,
+    forget(state, 'roots', cwd) && `the workspace of ${quoted(cwd)} is recorded again at its next use`,
     forget(state, 'git-folders', root) &&
       `a git folder of ${quoted(root)} that lies elsewhere is no longer known`,
     forgetAgentFolder(state, realOrSame(folder)) &&

@@ -69,7 +69,7 @@ export class WorkspaceCopy {
       );
   }
 
-  /** Brings back what is committed there and not here, and the rest as a commit of its own. Rejects with `CaiError`. */
+  /** Brings back what is committed there and not here, and the rest as its own commit. Rejects with `CaiError`. */
   async pull(
     connection: Connection,
     maxBytes: number,
@@ -116,7 +116,7 @@ export class WorkspaceCopy {
 
   async #make(connection: Connection, isAgain: boolean, { tell, progress }: Voice): Promise<void> {
     const state = await this.state;
-    if (isAgain) tell(`the copy of ${this.#name} in the cluster is not whole: it is made anew`);
+    if (isAgain) tell(`the copy of ${this.#name} in the cluster is not whole: it is made again`);
     progress.begin(`copying ${this.#name} into the cluster`);
     let megabytes = 0;
     let bytes = 0;

@@ -94,7 +94,7 @@ export function containerFiles(
 }
 
 /**
- * What is to be mounted, for each start: the engine mounts anew then.
+ * What is to be mounted, for each start: the engine mounts again then.
  */
 export function mountIdentities(binds: readonly Pick<Bind, 'identity' | 'target'>[]): InnerEntry[] {
   const known = binds.filter(({ identity }) => identity !== '');

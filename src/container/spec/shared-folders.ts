@@ -35,7 +35,7 @@ async function asShared(bind: Bind): Promise<Bind> {
   return { ...bind, identity: `:${inode}${times}` };
 }
 
-/** In seconds: file systems of a network may keep no parts of them. One that is opened is asked for anew. */
+/** In seconds: file systems of a network may keep no parts of them. One that is opened is asked for again. */
 async function timesOf(folder: string): Promise<string> {
   const file = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {

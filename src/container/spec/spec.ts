@@ -72,7 +72,7 @@ export interface Settings extends LimitSettings {
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */
   readonly workingFolder: string;
-  /** Whether the workspace is copied into a volume of its own, in place of being mounted. */
+  /** Whether the workspace is copied into its own volume, in place of being mounted. */
   readonly isCopied: boolean;
   /** The host's user that `cai` runs as. */
   readonly hostUser: ContainerUser;

@@ -230,7 +230,7 @@ function withTokens(fields: Fields, signIn: SignIn): Fields {
   return Object.fromEntries(real);
 }
 
-/** The fields as a request of the same type, written anew so that no server reads it in another way than we have. */
+/** The fields as a request of the same type, written again so that no server reads it in another way than we have. */
 function written(request: TokenMessage, fields: Fields): TokenMessage {
   if (request.body === '') return { type: undefined, body: '' };
   if (isJson(request)) return { type: 'application/json', body: JSON.stringify(fields) };

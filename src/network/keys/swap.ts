@@ -35,7 +35,7 @@ export function placeholdersIn(headers: Keyable['headers']): TokenPlaceholder[] 
 }
 
 /**
- * The request with the key in the place of its placeholder. For a host that is no service, or with a header of its own,
+ * The request with the key in the place of its placeholder. For a host that is no service, or with its own header,
  * that header is set whatever the request has.
  */
 export function withKey({ path, headers }: Keyable, credential: Credential, key: string): Keyable {

@@ -29,7 +29,7 @@ export interface ConnectionOptions {
   readonly process: AgentProcessOptions;
   /** Hears what concerns the server: what the process writes to stderr, and its status. */
   hear(event: ProcessEvent): void;
-  /** Each session has a stream of its own, as in Streamable HTTP. */
+  /** Each session has its own stream, as in Streamable HTTP. */
   readonly isSplit: boolean;
   /** For lines that were sent, and again for what sessions have said. */
   readonly keep: KeepLimits;

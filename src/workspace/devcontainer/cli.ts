@@ -1,4 +1,4 @@
-/** `@devcontainers/cli`, in a process of its own that gets nothing of this one: it builds the image, and starts nothing. */
+/** `@devcontainers/cli`, in its own process that gets nothing of this one: it builds the image, and starts nothing. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -113,7 +113,7 @@ describe('cai serve token', () => {
   });
 
   test.each([
-    [['ravoke', 'ann'], '"ravoke" is none of add, list, revoke, did you mean "cai serve token revoke"?'],
+    [['ravoke', 'ann'], '"ravoke" is not one of add, list, revoke, did you mean "cai serve token revoke"?'],
     [['add'], 'say whose: cai serve token add NAME'],
     [['revoke'], 'say whose: cai serve token revoke NAME'],
     [['list', 'ann'], '"cai serve token list" takes no name: leave out "ann"'],

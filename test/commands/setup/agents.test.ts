@@ -106,7 +106,7 @@ describe('cai agents', () => {
     [['show'], 'name one agent'],
     [['show', 'a', 'b'], 'name one agent'],
     [['update', 'x'], 'takes nothing more'],
-    [['__proto__'], 'is none of list, search, show, update'],
+    [['__proto__'], 'is not one of list, search, show, update'],
   ])('explains a slip: cai agents %j', async (args, what) => {
     const { status, stderr } = await runHere(['agents', ...args], userWith(''));
 

@@ -262,13 +262,13 @@ cai: nothing is decided by "pypi.org:443": it is built in: PyPI; to overrule it:
   test.each([
     [
       ['alow', 'a.example'],
-      '"alow" is none of list, allow, deny, forget, log, did you mean "cai network allow"?',
+      '"alow" is not one of list, allow, deny, forget, log, did you mean "cai network allow"?',
     ],
     [
       ['a.example'],
-      '"a.example" is none of list, allow, deny, forget, log, did you mean "cai network allow a.example"?',
+      '"a.example" is not one of list, allow, deny, forget, log, did you mean "cai network allow a.example"?',
     ],
-    [['constructor!'], '"constructor!" is none of list, allow, deny, forget, log: see'],
+    [['constructor!'], '"constructor!" is not one of list, allow, deny, forget, log: see'],
     [['allow'], 'name a rule, such as: cai network allow example.com'],
     [['log', 'a.example'], '"cai network log" takes no rule: leave out "a.example"'],
     [['deny', 'a.example', '--json'], '--json is for list and log: leave it out of "cai network deny"'],

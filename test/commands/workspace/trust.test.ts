@@ -150,12 +150,12 @@ describe('cai trust', () => {
     checkRoot(new Host(user.env!).folders.state, root, root);
 
     expect((await runHere(['trust', '--forget', root], user)).stdout).toBe(
-      `Forgotten:\n  what "${file}" widens is no longer allowed\n  the workspace of "${root}" is recorded anew at its next use\n`,
+      `Forgotten:\n  what "${file}" widens is no longer allowed\n  the workspace of "${root}" is recorded again at its next use\n`,
     );
     expect(pids()).toBe(1_024);
     expect(() => checkRoot(new Host(user.env!).folders.state, root, '/')).not.toThrow();
     expect((await runHere(['trust', '--forget'], user)).stdout).toBe(
-      `Forgotten:\n  the workspace of "${root}" is recorded anew at its next use\n`,
+      `Forgotten:\n  the workspace of "${root}" is recorded again at its next use\n`,
     );
     rmSync(root, { recursive: true });
     expect((await runHere(['trust', '--forget', root], { ...user, cwd: '/' })).stdout).toBe(

@@ -211,7 +211,7 @@ describe('a copy', () => {
 
     expect(filesIn(copy.folder).half).toBeUndefined();
     expect(git(copy.folder, 'status', '--porcelain')).toContain(' M unstaged');
-    expect(copy.told[0]).toContain('is not whole: it is made anew');
+    expect(copy.told[0]).toContain('is not whole: it is made again');
   });
 
   test('that could not be read to its end is not taken for one', async () => {

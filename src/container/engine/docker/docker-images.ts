@@ -33,7 +33,7 @@ export class DockerImages implements ImageStore {
     await this.ask(`remove the image ${ref}`, remove, 'IMAGE');
   }
 
-  /** As of `ImageStore`: with the classic builder, which needs nothing but the engine. */
+  /** With the classic builder, which needs nothing but the engine. */
   async build(context: Readable, options: BuildOptions, onEvent: (event: BuildEvent) => void): Promise<void> {
     const { tag: t, dockerfile, args, labels, isFresh: nocache, usesHostNetwork } = options;
     const what = `build the image ${t}`;

@@ -63,7 +63,7 @@ export function isRemovalUnderWay(reason: unknown): boolean {
 
 /**
  * The failure of a request to an engine as a `CaiError`, which it may be already. `what` was tried, as in "cannot ...":
- * `start the container x`; `code` is for a refusal: a container or image that is not there has a code of its own.
+ * `start the container x`; `code` is for a refusal: a container or image that is not there has its own code.
  */
 export function engineError(
   reason: unknown,

@@ -45,7 +45,7 @@ export class Claims {
     );
   }
 
-  /** As of `Engine`. Kubernetes would take away one in use as soon as nobody uses it. */
+  /** Kubernetes would take away one in use as soon as nobody uses it. */
   async remove(name: string): Promise<void> {
     const { api } = this.namespace;
     await this.namespace.ask(`remove the volume ${name}`, async () => {

@@ -129,7 +129,7 @@ export class KubernetesEngine implements Engine {
     return pod && containerInfoOf(pod, this.wanted.volumes);
   }
 
-  /** As of `Engine`. The pod begins at once: nothing can be put in later. */
+  /** The pod begins at once: nothing can be put in later. */
   async createContainer(
     name: string,
     plan: ContainerPlan,
@@ -163,7 +163,7 @@ export class KubernetesEngine implements Engine {
     });
   }
 
-  /** As of `Engine`: waits until it runs. It has got its files when it was made. */
+  /** Waits until it runs. It has got its files when it was made. */
   async startContainer(id: string): Promise<void> {
     const { name } = partsOf(id);
     const start = new PodStart(id, this.#pods);
@@ -185,7 +185,7 @@ export class KubernetesEngine implements Engine {
     }
   }
 
-  /** As of `Engine`: by the API server and the node, to the pod's own loopback address. */
+  /** By the API server and the node, to the pod's own loopback address. */
   async connectTo({ id }: { readonly id: string }): Promise<Duplex> {
     const { name } = partsOf(id);
     try {
@@ -201,7 +201,7 @@ export class KubernetesEngine implements Engine {
     return kubectl(this.api.cluster, `describe pod ${objectName(name)}`);
   }
 
-  /** As of `Engine`: a pod that has ended is of no use. */
+  /** A pod that has ended is of no use. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#ask(`end the container ${partsOf(id).name}`, () => this.#pods.end(id, seconds));
   }
@@ -219,7 +219,7 @@ export class KubernetesEngine implements Engine {
     );
   }
 
-  /** As of `Engine`: nobody tells. */
+  /** Nobody tells. */
   processCount(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

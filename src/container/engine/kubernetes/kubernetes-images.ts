@@ -11,7 +11,7 @@ export class KubernetesImages implements ImageStore {
   /** Nothing is asked yet. */
   constructor(private readonly registry: Pick<Registry, 'find'>) {}
 
-  /** As of `ImageStore`: by its digest, so that every node has the same. What has a digest is asked for once. */
+  /** By its digest, so that every node has the same. What has a digest is asked for once. */
   async find(ref: string): Promise<ImageInfo | undefined> {
     const known = this.#found.get(ref);
     if (known !== undefined) return known;
@@ -23,7 +23,7 @@ export class KubernetesImages implements ImageStore {
     return ref === id ? image : { ...image, tags: [ref] };
   }
 
-  /** As of `ImageStore`: nodes clear away what they do not use, and what a registry has is not ours. */
+  /** Nodes clear away what they do not use, and what a registry has is not ours. */
   remove(): Promise<void> {
     return Promise.resolve();
   }
@@ -32,7 +32,7 @@ export class KubernetesImages implements ImageStore {
     return Promise.reject(new CaiError('IMAGE', 'Kubernetes builds no images'));
   }
 
-  /** As of `ImageStore`: nodes fetch it themselves. */
+  /** Nodes fetch it themselves. */
   async pull(ref: string): Promise<void> {
     const found = await this.registry.find(ref);
     if (found === undefined) throw new CaiError('IMAGE', `there is no image ${ref} in the registry`);

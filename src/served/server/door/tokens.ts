@@ -140,7 +140,7 @@ export class Tokens {
     }
   }
 
-  /** Read anew whenever a file is another one than before. */
+  /** Read again whenever a file is another one than before. */
   #holders(): readonly TokenHolder[] {
     const stamp = [this.#folder, this.#ownerFile, this.#file].map(stampOf).join();
     if (stamp !== this.#seen?.stamp) {

@@ -16,7 +16,7 @@ export class Users {
   #stamp: string | undefined;
 
   /**
-   * `host`: whose configuration is read anew whenever it has changed; without one, `users` are all. Folders are what they
+   * `host`: whose configuration is read again whenever it has changed; without one, `users` are all. Folders are what they
    * lead to when they are first named: a link that somebody makes later in the place of one changes nothing. Throws
    * `CaiError('CONFIG')` for two of one name, and for limits that nothing would hold.
    */

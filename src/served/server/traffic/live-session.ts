@@ -226,7 +226,7 @@ export class LiveSession {
 
   /**
    * A `session/load` or `session/resume` of another connection: it gets the past, the answer, and what is open. False:
-   * the past is not kept, so the agent has to tell it; not in a turn, as agents begin anew with it.
+   * the past is not kept, so the agent has to tell it; not in a turn, as agents begin again with it.
    */
   join(guest: Participant, message: Message): boolean {
     const wantsPast = message.method === 'session/load';

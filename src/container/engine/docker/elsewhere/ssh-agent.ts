@@ -1,4 +1,4 @@
-/** Connections to an engine by the system's `ssh`, each with a process of its own, for requests of HTTP. */
+/** Connections to an engine by the system's `ssh`, each with its own process, for requests of HTTP. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
@@ -36,7 +36,7 @@ export class SshAgent extends Agent {
   override createConnection(): Duplex {
     this.#configFile ??= sshConfig(this.host);
     const args = sshArguments(this.target, programs[this.#program] ?? programs[0], this.#configFile);
-    // In a session of its own, so that Ctrl-C in a terminal is for the command alone.
+    // In its own session, so that Ctrl-C in a terminal is for the command alone.
     const ssh = spawn('ssh', args, { env: this.host.env, detached: true, stdio: 'pipe' });
     return new SshConnection(this.target, ssh);
   }

@@ -116,7 +116,7 @@ export function unless(...fine: number[]): (reason: unknown) => undefined {
 
 /**
  * The failure of a request as a `CaiError`, which it may be already. `what` was tried, as in "cannot ...": `make the
- * pod x`; `code` is for a refusal that concerns that alone: a missing pod, right or namespace has a code of its own.
+ * pod x`; `code` is for a refusal that concerns that alone: a missing pod, right or namespace has its own code.
  */
 export function kubernetesError(
   reason: unknown,

@@ -5,7 +5,7 @@ import { ExecPlugin, type Credentials } from './exec-plugin';
 import { noCluster, type Entry } from './kubeconfig-file';
 
 /**
- * Gives what counts now: files are read anew, as tokens and certificates are replaced. `refused` are some that the
+ * Gives what counts now: files are read again, as tokens and certificates are replaced. `refused` are some that the
  * server has just refused: a program that gave them is run again. Rejects with `CaiError('NO_ENGINE')`, which holds no
  * part of a secret.
  */
@@ -54,7 +54,7 @@ export async function tokenIn(file: string, title: string): Promise<string> {
   const token = (await contentOf({ file }, title)).toString().trim();
   // Of a header nothing else may be made of it.
   if (/^[!-~]+$/.test(token)) return token;
-  throw noCluster(`${file}, which ${title} names, holds no token, or more than one: write it anew`);
+  throw noCluster(`${file}, which ${title} names, holds no token, or more than one: write it again`);
 }
 
 async function contentOf(

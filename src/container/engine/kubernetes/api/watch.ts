@@ -151,7 +151,7 @@ function mayPass(reason: unknown, hasWatched: boolean): boolean {
   return reason instanceof ApiSilent || /^E[A-Z0-9_]+$/.test((reason as NodeJS.ErrnoException).code ?? '');
 }
 
-/** Asked anew each time, as it changes meanwhile. */
+/** Asked again each time, as it changes meanwhile. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

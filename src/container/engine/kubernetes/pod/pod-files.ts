@@ -29,7 +29,7 @@ const volume = { secret: 'cai-files', made: 'cai-made' } as const;
 const homePart = 'home';
 
 /**
- * `home` is all the user's, and gets a volume of its own. `kept` are the volumes that keep their files: what is to be there
+ * `home` is all the user's, and gets its own volume. `kept` are the volumes that keep their files: what is to be there
  * is made there.
  */
 export function podFiles(

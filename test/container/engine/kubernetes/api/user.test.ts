@@ -71,7 +71,7 @@ describe('the credentials of a user', () => {
     );
     writeFileSync(join(folder, 't'), 'secret secret');
     await expect(user({ tokenFile: 't' })()).rejects.toThrow(
-      /^[^\n]*holds no token, or more than one: write it anew$/,
+      /^[^\n]*holds no token, or more than one: write it again$/,
     );
   });
 });
