@@ -94,6 +94,8 @@ const withoutTest: Readonly<Record<string, string>> = {
   'commands/support/named-root':
     'test/commands/records/sessions.test.ts, and test/engine/ for what works without a workspace',
   'acp/proxy-options': 'types',
+  'acp/relay/children-options': 'types',
+  'agent/process-event': 'types',
   'served/server/door/visitor': 'types; test/served/server/door/door.test.ts',
   ...Object.fromEntries(
     [

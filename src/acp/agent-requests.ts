@@ -11,7 +11,6 @@ import type { WorkspaceChild } from './child/workspace-child';
 import { agentRow, isAnnounced } from '../rpc/protocol/acting-methods';
 import type { AgentSession } from './sessions/session';
 import type { AgentCall } from './relay/call';
-import type { Call } from './sessions/call';
 import type { CursorRequests } from './cursor/requests';
 import type { Children } from './relay/children';
 import type { Core } from './relay/core';
@@ -20,7 +19,7 @@ import { sessionIdOf } from './sessions/session-ids';
 import { answerForEditor } from './shutdown';
 import { ElicitationTable } from './elicitation-table';
 import type { FileRequests } from './file-requests';
-import { McpMessages } from './mcp/mcp-messages';
+import type { McpMessages } from './mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from './sessions/session-update';
 import { methodNotFound, offers, unsafeUrl } from '../rpc/protocol/refusals';
 import type { Terminals } from './terminals';
@@ -40,23 +39,26 @@ const tooMany: RpcError = {
   message: 'too many requests of this agent are open',
 };
 
+/** Who serves the methods of a kind. */
+export interface AgentServices {
+  readonly mcp: McpMessages;
+  readonly terminals: Terminals;
+  readonly cursor: CursorRequests;
+  /** `undefined`: agents get no files through the editor. */
+  readonly files: FileRequests | undefined;
+}
+
 /** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations = new ElicitationTable();
-  readonly #mcp: McpMessages;
   /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
   readonly #lastStatus = new Map<string, string>();
 
-  /** Without `files`, agents get none through the editor. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly terminals: Terminals,
-    private readonly cursor: CursorRequests,
-    private readonly files: FileRequests | undefined,
-  ) {
-    this.#mcp = new McpMessages(core, children);
-  }
+    private readonly services: AgentServices,
+  ) {}
 
   /** Serves a request or notification of an agent. */
   serve(child: WorkspaceChild, message: Message): void {
@@ -83,7 +85,7 @@ export class AgentRequests {
   /** Passes the editor's answer to a request on to the agent that has asked, or to whoever of us has. */
   answer(message: Message): void {
     if (this.core.requests.settleOwn(message.id!, message)) return;
-    this.terminals.hear(message);
+    this.services.terminals.hear(message);
     const request = this.core.requests.take(message.id!);
     if (request === undefined) return;
     request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
@@ -105,7 +107,7 @@ export class AgentRequests {
         this.#file(call);
         break;
       case 'terminal':
-        this.terminals.serve(call, (edits) => this.#pass(call, edits));
+        this.services.terminals.serve(call, (edits) => this.#pass(call, edits));
         break;
       case 'elicitation':
         this.#elicitation(call);
@@ -114,7 +116,7 @@ export class AgentRequests {
         this.#elicitationComplete(call);
         break;
       case 'mcp':
-        this.#mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
+        this.services.mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
         break;
       case 'status':
         this.#status(call);
@@ -124,7 +126,7 @@ export class AgentRequests {
         break;
       case 'cursor':
         if (isAnnounced(message.method, this.core.editorCapabilities)) this.#pass(call);
-        else this.cursor.serve(call);
+        else this.services.cursor.serve(call);
         break;
       case 'announced':
         this.#announced(call);
@@ -139,9 +141,9 @@ export class AgentRequests {
   }
 
   #file(call: AgentCall): void {
-    if (this.files === undefined)
-      this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
-    else this.files.serve(call, (...checked) => void this.#pass(...checked));
+    const { files } = this.services;
+    if (files === undefined) this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
+    else files.serve(call, (...checked) => void this.#pass(...checked));
   }
 
   /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */
@@ -260,11 +262,6 @@ export class AgentRequests {
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
-  /** As `McpMessages.fromEditor`. */
-  mcpFromEditor(call: Call): void {
-    this.#mcp.fromEditor(call);
-  }
-
   /** `auth/status_update`: all children say the same, so only the first child's is passed on, and only changes. */
   #status(call: AgentCall): void {
     const { child, message } = call;
@@ -280,7 +277,7 @@ export class AgentRequests {
     const id = fieldOf(message, 'requestId');
     if (id === undefined) return;
     const text = jsonOf(message, id);
-    if (this.cursor.cancel(child, text)) return;
+    if (this.services.cursor.cancel(child, text)) return;
     const request = this.core.requests.openOfAgents(child).find((open) => open.childId === text);
     if (request === undefined) return;
     child.deliver(splice(message.line, [replacing(id, request.editorId)]));
@@ -289,7 +286,7 @@ export class AgentRequests {
   /** Forgets the elicitations and terminals of a child that has ended. */
   forget(child: WorkspaceChild): void {
     this.#elicitations.forget(child);
-    this.terminals.forget(child);
-    this.cursor.forget(child);
+    this.services.terminals.forget(child);
+    this.services.cursor.forget(child);
   }
 }

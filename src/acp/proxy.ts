@@ -22,6 +22,7 @@ import { agentRow } from '../rpc/protocol/acting-methods';
 import { errorObject } from '../rpc/protocol/fields';
 import { isTooLong } from '../rpc/protocol/refusals';
 import { Greeting } from './calls/greeting';
+import { McpMessages } from './mcp/mcp-messages';
 import { McpServers } from './mcp/mcp-servers';
 import { editorMethods, unknownEditorMethod, type EditorRoute, type Method } from '../rpc/protocol/methods';
 import { SessionMemory } from './sessions/session-memory';
@@ -65,13 +66,10 @@ export class Proxy {
     });
     this.#terminals = new Terminals(core, options);
     const cursor = new CursorRequests(core);
-    this.#agentRequests = new AgentRequests(
-      core,
-      this.#children,
-      this.#terminals,
-      cursor,
-      options.hasFiles ? new FileRequests(core, config.acp.maxLineFromEditorBytes) : undefined,
-    );
+    const mcpMessages = new McpMessages(core, this.#children);
+    const files = options.hasFiles ? new FileRequests(core, config.acp.maxLineFromEditorBytes) : undefined;
+    const services = { mcp: mcpMessages, terminals: this.#terminals, cursor, files };
+    this.#agentRequests = new AgentRequests(core, this.#children, services);
     core.observers.push(
       new SessionMemory(core.sessions),
       ...options.observers(core),
@@ -84,7 +82,7 @@ export class Proxy {
     );
     this.#calls = new EditorCalls(core, this.#children, {
       host,
-      mcpFromEditor: (call) => this.#agentRequests.mcpFromEditor(call),
+      mcpMessages,
       ownProcess: config.agent.process === 'session',
       mcp: this.#mcp,
       agent: options.agent.name,
@@ -128,7 +126,7 @@ export class Proxy {
   }
 
   /** What a child tells. If serving a line fails, only that agent is ended. */
-  #hear(child: WorkspaceChild, event: ChildrenEvent): number | void {
+  #hear(child: WorkspaceChild, event: ChildrenEvent): void {
     switch (event.kind) {
       case 'line':
         try {
@@ -138,7 +136,12 @@ export class Proxy {
         }
         break;
       case 'lines':
-        return this.#core.agentLines.passChunks(child, this.#agentScanners.get(child)?.pattern, event.pieces);
+        event.takenBytes = this.#core.agentLines.passChunks(
+          child,
+          this.#agentScanners.get(child)?.pattern,
+          event.pieces,
+        );
+        break;
       case 'asks':
         void this.#questions.ask(child, event.place).then(event.answer);
         break;

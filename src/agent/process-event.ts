@@ -9,13 +9,17 @@ export type ProcessEvent =
   | { readonly kind: 'line'; readonly line: Buffer | OverlongLine }
   /**
    * What its stdout has next, as consecutive buffers from the start of a line; only with `offersLines`. The listener may
-   * take several whole lines at once and returns how many bytes these are; after 0 the next line comes as `line`.
+   * take several whole lines at once and sets `takenBytes`; if that stays 0, the next line comes as `line`.
    */
-  | { readonly kind: 'lines'; readonly pieces: readonly Buffer[] }
+  | { readonly kind: 'lines'; readonly pieces: readonly Buffer[]; takenBytes: number }
   /** What the command says on descriptor 3; never from a command without status. */
   | { readonly kind: 'status'; readonly status: AgentStatus }
   /** The command asks whether it may connect to a place, as `StatusLink` says. `answer` has to be called. */
-  | { readonly kind: 'asks'; readonly place: string; answer(isAllowed: boolean | undefined): void }
+  | {
+      readonly kind: 'asks';
+      readonly place: string;
+      readonly answer: (isAllowed: boolean | undefined) => void;
+    }
   /** A line was written to its stdin, with its line end. */
   | { readonly kind: 'sent'; readonly line: Line }
   /** It has read all that `send` has written, after it had not for a while. */
@@ -26,6 +30,3 @@ export type ProcessEvent =
   | { readonly kind: 'mute' }
   /** Once, after its last line. `reason` says how it ended; the tail of its stderr is in its `data.details`. */
   | { readonly kind: 'end'; readonly reason: CaiError };
-
-/** Hears events; what it returns counts for `lines` alone. */
-export type Hears<Event> = (event: Event) => number | void;

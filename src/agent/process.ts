@@ -12,7 +12,7 @@ import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
 import { endGroup, signalGroup } from '../system/process-group';
 import { StatusLink, type AgentStatus } from '../rpc/status';
-import type { Hears, ProcessEvent } from './process-event';
+import type { ProcessEvent } from './process-event';
 
 /** How long each step of a stop waits for the one before it, in milliseconds. */
 export interface StopLadder {
@@ -84,10 +84,10 @@ export class AgentProcess {
   /** Starts the agent. If it cannot be started, `end` is told. */
   constructor(
     private readonly options: AgentProcessOptions,
-    private readonly hear: Hears<ProcessEvent>,
+    private readonly hear: (event: ProcessEvent) => void,
   ) {
     this.#reader = new LineReader(options.limits);
-    if (options.offersLines === true) this.#offer = (pieces) => hear({ kind: 'lines', pieces }) ?? 0;
+    if (options.offersLines === true) this.#offer = (pieces) => this.#offerLines(pieces);
     this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));
     this.#child = this.#spawn();
     if (this.#child !== undefined) this.#listen(this.#child);
@@ -140,7 +140,7 @@ export class AgentProcess {
     this.link = new StatusLink(
       status,
       (each) => this.#onStatus(each),
-      async (place) => await new Promise((answer) => void this.hear({ kind: 'asks', place, answer })),
+      async (place) => await new Promise((answer) => this.hear({ kind: 'asks', place, answer })),
     );
   }
 
@@ -222,6 +222,12 @@ export class AgentProcess {
     if (this.#isOutputOver) this.#finish();
     else this.#child?.stdout.resume();
     this.#limitReading();
+  }
+
+  #offerLines(pieces: readonly Buffer[]): number {
+    const offer = { kind: 'lines' as const, pieces, takenBytes: 0 };
+    this.hear(offer);
+    return offer.takenBytes;
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {

@@ -1,5 +1,6 @@
 import { CursorRequests } from '../../src/acp/cursor/requests';
 import { AgentRequests } from '../../src/acp/agent-requests';
+import { McpMessages } from '../../src/acp/mcp/mcp-messages';
 import type { Children } from '../../src/acp/relay/children';
 import { planOf } from '../../src/rpc/json';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -348,7 +349,9 @@ describe('terminals', () => {
     terminals = new Terminals(core, { agent: { name: 'claude' }, host, terminals: mode });
     const { agentId: sessionId, child } = newSession(newChild());
     const cursor = new CursorRequests(core);
-    const requests = new AgentRequests(core, {} as unknown as Children, terminals, cursor, undefined);
+    const children = {} as unknown as Children;
+    const mcp = new McpMessages(core, children);
+    const requests = new AgentRequests(core, children, { mcp, terminals, cursor, files: undefined });
 
     for (const name of ['create', 'output', 'release', 'wait_for_exit', 'kill']) {
       const params = { sessionId, command: 'true', terminalId: 't' };

@@ -5,6 +5,7 @@ import { fieldOf, jsonOf, textOf, type Message } from '../../rpc/message';
 import { replacing, splice } from '../../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findCheckedWorkspace } from '../../workspace/trust';
+import type { McpMessages } from '../mcp/mcp-messages';
 import type { Children } from '../relay/children';
 import { withOwnLine, type Call } from '../sessions/call';
 import type { Core } from '../relay/core';
@@ -23,7 +24,7 @@ export interface EditorCallsOptions
     Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
     Pick<SessionRestorerOptions, 'agent' | 'attempts' | 'limitMs'> {
   /** Serves `mcp/message`. */
-  mcpFromEditor(call: Call): void;
+  readonly mcpMessages: McpMessages;
 }
 
 /** Serves the editor's calls, once `initialize` has been answered. */
@@ -79,7 +80,7 @@ export class EditorCalls {
         else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
         break;
       case 'mcp':
-        this.options.mcpFromEditor(call);
+        this.options.mcpMessages.fromEditor(call);
         break;
       case 'any':
         await this.#serveAny(call);

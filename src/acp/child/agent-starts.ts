@@ -1,6 +1,6 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
 import { AgentProcess, type AgentProcessOptions, type StopLadder } from '../../agent/process';
-import type { Hears, ProcessEvent } from '../../agent/process-event';
+import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 
 /** What the process of a child tells, whichever it is: the first one, or another in its place. */
@@ -34,7 +34,7 @@ export class AgentStarts {
   constructor(
     private readonly options: AgentProcessOptions,
     private readonly restarts: Restarts,
-    private readonly hear: Hears<StartsEvent>,
+    private readonly hear: (event: StartsEvent) => void,
   ) {}
 
   /** Starts a process, at once if nothing has failed before. */
@@ -79,7 +79,7 @@ export class AgentStarts {
     this.#failure = undefined;
     this.#process = new AgentProcess(this.options, (event) => {
       if (event.kind === 'end') this.#onEnd(event.reason);
-      else return this.hear(event);
+      else this.hear(event);
     });
     this.hear({ kind: 'start', process: this.#process });
   }

@@ -3,7 +3,6 @@
  * the agent's start. What lines mean is not decided here.
  */
 import type { AgentProcess, StopLadder } from '../../agent/process';
-import type { Hears } from '../../agent/process-event';
 import type { StatusLink } from '../../rpc/status';
 import type { CaiError } from '../../errors';
 import { newOwnId, requestLine } from '../../rpc/answer';
@@ -77,17 +76,20 @@ export class WorkspaceChild {
    * Starts the agent, with a delay if earlier starts have failed, and again if the start fails and may succeed later.
    * `start` is told of each process, `end` once, after the last line, when everything open has failed.
    */
-  start(hear: Hears<ChildEvent>): void {
+  start(hear: (event: ChildEvent) => void): void {
     const { attempts, process } = this.options;
     const restarts = {
       delayMs: () => attempts.delayMs,
       onFailure: (reason: CaiError) => this.#failed(reason),
     };
     this.#starts = new AgentStarts(process, restarts, (event) => {
-      if (event.kind === 'mute') return this.cutOff(Infinity);
+      if (event.kind === 'mute') {
+        this.cutOff(Infinity);
+        return;
+      }
       if (event.kind === 'start') this.#process = event.process;
       if (event.kind === 'end') this.#end(event.reason);
-      return hear(event);
+      hear(event);
     });
     this.#starts.start();
   }

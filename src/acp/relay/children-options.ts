@@ -30,8 +30,8 @@ export interface ChildrenOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Writes down what passes between us and the children. */
   readonly recorder?: Recorder | undefined;
-  /** Hears what a child tells; what it returns counts for `lines` alone. */
-  hear(child: WorkspaceChild, event: ChildrenEvent): number | void;
+  /** Hears what a child tells. */
+  hear(child: WorkspaceChild, event: ChildrenEvent): void;
 }
 
 /** What children tell; `lines` only where nothing is recorded. */

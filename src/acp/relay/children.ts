@@ -148,19 +148,20 @@ export class Children {
     const child = this.#newChild(workspace, agent, records);
     this.all.push(child);
     this.#vitals.watch();
-    const hear = (event: ChildEvent | StartEvent): number | void => this.#hear(child, start, event);
+    const hear = (event: ChildEvent | StartEvent): void => this.#hear(child, start, event);
     const start = new ChildStart(this.core, child, this.repeats, { ...this.options, agent, hear });
     child.start(hear);
     return child;
   }
 
-  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | StartEvent): number | void {
+  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | StartEvent): void {
     switch (event.kind) {
       case 'line':
       case 'lines':
       case 'asks':
       case 'hello':
-        return this.options.hear(child, event);
+        this.options.hear(child, event);
+        break;
       case 'sent':
         child.records?.toAgent(event.line);
         break;
