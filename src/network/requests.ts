@@ -10,6 +10,7 @@ import type { HostNetwork } from '../config/config';
 import { placeOfUrl, placeText, type Place } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
 import { CaiError, messageOf } from '../errors';
+import { atMost, wholeOf } from '../system/streams/at-most';
 import { proxyFor, tunnelRequest } from './own-proxy';
 
 /** What is asked for. */
@@ -53,16 +54,20 @@ export class Requests {
    * that cannot be read, else with the error of the connection.
    */
   async ask(first: URL, request: Request, registry = first): Promise<Answer> {
-    return await this.#follow(first, request, registry, (answer) => bodyOf(answer));
+    return await this.#follow(first, request, registry, (answer) =>
+      wholeOf(answer, maxBytes, tooLong(maxBytes)),
+    );
   }
 
   /** Writes what is there into a new file, of at most that size. Rejects as `ask` does, and for any status but 200. */
   async download(from: URL, file: string, limitBytes: number): Promise<void> {
     const empty = Buffer.alloc(0);
     const { status } = await this.#follow(from, { headers: {} }, from, async (answer) => {
-      if (answer.statusCode === 200)
-        await pipeline(answer, atMost(limitBytes), createWriteStream(file, { flags: 'wx', mode: 0o600 }));
-      else answer.destroy();
+      if (answer.statusCode !== 200) answer.destroy();
+      else {
+        const limited = atMost(answer, limitBytes, tooLong(limitBytes));
+        await pipeline(limited, createWriteStream(file, { flags: 'wx', mode: 0o600 }));
+      }
       return empty;
     });
     if (status !== 200) throw new Error(`it answers with status ${status}`);
@@ -159,20 +164,6 @@ function ignore(): void {
   // Nobody waits any more.
 }
 
-async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of atMost(maxBytes)(answer)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/** Passes everything on, and fails where it is more. */
-function atMost(limitBytes: number): (answer: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
-  return async function* (answer) {
-    let length = 0;
-    for await (const chunk of answer) {
-      length += chunk.length;
-      if (length > limitBytes) throw new Error(`its answer has more than ${limitBytes / 2 ** 20} MiB`);
-      yield chunk;
-    }
-  };
+function tooLong(limitBytes: number): () => Error {
+  return () => new Error(`its answer has more than ${limitBytes / 2 ** 20} MiB`);
 }

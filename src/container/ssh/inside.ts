@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
+import { wholeOf } from '../../system/streams/at-most';
 import type { SshConnection } from './ssh';
 
 const maxBytes = 64 * 1024;
@@ -14,14 +15,8 @@ const maxMs = 10_000;
 export async function limitedText(stream: Readable, limitMs = maxMs): Promise<string> {
   const limit = setTimeout(() => stream.destroy(tooMuch(`no answer in ${limitMs / 1_000} s`)), limitMs);
   try {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw tooMuch(`an answer of more than ${maxBytes} bytes`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString();
+    const bytes = await wholeOf(stream, maxBytes, () => tooMuch(`an answer of more than ${maxBytes} bytes`));
+    return bytes.toString();
   } finally {
     clearTimeout(limit);
   }

@@ -2,6 +2,7 @@
 import http, { type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { pipeline, type Duplex } from 'node:stream';
 import { placeText, type Place } from '../../config/host-rules';
+import { wholeOf } from '../../system/streams/at-most';
 import { joinStreams } from '../../system/streams/tunnel-server';
 import type { Keyable } from '../keys/swap';
 import { messageOf } from '../../errors';
@@ -94,15 +95,8 @@ const maxWholeBytes = 256 * 1024;
 
 /** A body as text. Rejects with a `Refusal` of that status for a longer one than is read whole. */
 export async function wholeText(message: IncomingMessage, status: Refusal['status'] = 400): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxWholeBytes)
-      throw new Refusal(`the body has more than ${maxWholeBytes} bytes, which are too many here`, status);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const why = `the body has more than ${maxWholeBytes} bytes, which are too many here`;
+  return (await wholeOf(message, maxWholeBytes, () => new Refusal(why, status))).toString();
 }
 
 /** Headers that ask for another protocol, which are passed on in such a request. */
