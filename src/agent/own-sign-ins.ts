@@ -1,4 +1,4 @@
-/** Whether each workspace has sign-ins of its own: a quick look, because an editor waits for it. */
+/** Whether each workspace has its own sign-ins: a quick look, because an editor waits for it. */
 import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Config } from '../config/config';

@@ -20,7 +20,7 @@ export interface Narrowing<T> {
 /** No value is narrower than another. */
 export const trusted: Narrowing<unknown> = { admits: () => false };
 
-/** Every value is as narrow as any other: what it leads to has rules of its own. */
+/** Every value is as narrow as any other: what it leads to has its own rules. */
 export const harmless: Narrowing<unknown> = { admits: () => true };
 
 /** Less is narrower; without a value there is no limit. */

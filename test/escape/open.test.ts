@@ -256,7 +256,7 @@ open('What an agent creates between two turns, or removes before a turn ends, is
   return wasThere && first + second === '';
 });
 
-open('A repository that an agent creates below the workspace has a configuration of its own.', async () => {
+open('A repository that an agent creates below the workspace has its own configuration.', async () => {
   const canary = new Canary(cai);
   await scene.sh(`git init -q below && git -C below config core.fsmonitor '${canary.sh}; false'`);
   await gitStatus(join(scene.workspace, 'below'));

@@ -148,7 +148,7 @@ export class Greeting {
     }
   }
 
-  /** If the current workspace has sign-ins of its own, a sign-in before any session is one for that workspace. */
+  /** If the current workspace has its own sign-ins, a sign-in before any session is one for that workspace. */
   async #placeSignIns(): Promise<void> {
     const { agent, config, host, signIn } = this.options;
     if (!mayHaveOwnSignIns(agent.name, config, host.cwd, host.home)) return;

@@ -74,7 +74,7 @@ export class SessionOpener {
     await this.#places.use(call, undefined, async ({ workspace, place }) => {
       if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
-      // An agent may have sessions of other folders, too, and knows them by ids of its own.
+      // An agent may have sessions of other folders, too, and knows them by other ids.
       const isLimited = this.options.host.workspaces !== undefined;
       if (isLimited && this.core.sessions.records.recall(editorId) === undefined)
         throw unknownSession(editorId);
@@ -116,7 +116,7 @@ export class SessionOpener {
 
   /**
    * Opens a lost session again, by a call of ours, or makes it again. Rejects where it cannot even be sent. `onSession`
-   * is told of the session before that. Once the call is cancelled, what comes of it is nobody's. A session that was
+   * is told of the session before that. Once the call is cancelled, its result is dropped. A session that was
    * loaded is still `restoring`, as its agent may go on telling the past.
    */
   async restore(

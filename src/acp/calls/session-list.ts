@@ -58,7 +58,7 @@ interface ListPosition {
   readonly answered: ReadonlySet<string | undefined>;
   /** What to answer if there is nothing to list; one that asks for a sign-in comes before others. */
   readonly failure?: Failure | undefined;
-  /** The folder that was asked for, and between the editor's paths there and those of its agent. */
+  /** The folder that was asked for; `map` is between the editor's paths there and the agent's. */
   readonly folder?: Workspace;
   readonly map?: PathMap;
   /** What is remembered, once it is its turn, and how much of it was listed. */

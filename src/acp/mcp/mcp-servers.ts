@@ -237,7 +237,7 @@ export class McpServers implements SessionObserver {
       const count = this.#lookedUp.size;
       return this.#lookedUp.add(JSON.stringify([root, path])).size > count;
     };
-    // A program with a PATH of its own may be found there.
+    // A program with another PATH may be found there.
     const programs = lease.programs
       .filter(({ command, env }) => !env.some(([variable]) => variable === 'PATH') && isNew(command))
       .map((program) => ({ path: program.command, name: program.name, text: missing(program) }));

@@ -111,7 +111,7 @@ export class Profiles {
 
   /**
    * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `hasOwnData`: its
-   * workspace has data, and so logins, of its own.
+   * workspace has its own data, and so its own logins.
    */
   heard(child: WorkspaceChild, hasOwnData: boolean): void {
     const { imageName } = this.options;
@@ -120,7 +120,7 @@ export class Profiles {
     if (result === undefined || program === undefined) return;
     const { profile } = this.#used ?? {};
     this.#tellDifference(child, result, profile !== undefined && profile.program !== program);
-    // The image of a workspace that has one of its own says nothing of the usual one.
+    // A workspace's own image says nothing of the usual image.
     if (child.image?.name !== imageName) return;
     // Its logins are not for others.
     if (hasOwnData && !this.#isDataSplit) return;
@@ -158,7 +158,7 @@ export class Profiles {
     return isUsable ? profile?.result : undefined;
   }
 
-  /** Whether each workspace has data of its own, for all that the user says. */
+  /** Whether each workspace has its own data, as far as the user's configuration says. */
   get #isDataSplit(): boolean {
     const { config, imageName } = this.options;
     return imageName !== undefined && config.agent.data === 'workspace';

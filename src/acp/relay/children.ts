@@ -47,7 +47,7 @@ export class Children {
     private readonly options: ChildrenOptions,
   ) {}
 
-  /** The child that serves a workspace, started if there is none. `isFresh` asks for one of its own. */
+  /** The child that serves a workspace, started if there is none. `isFresh` asks for another child. */
   forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
     const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
     return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);

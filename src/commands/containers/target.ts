@@ -66,7 +66,7 @@ const endNoticeMs = 2_000;
 /** How long the engine may take to tell why it has ended, in milliseconds: what hangs is told within 30 s in all. */
 const explainMs = 8_000;
 
-/** What a container is to be, and where; without a workspace, one of its own. */
+/** What a container is to be, and where; all commands without a workspace share one. */
 export interface Wanted {
   /** `undefined`: none. */
   readonly workspace: Workspace | undefined;

@@ -41,7 +41,7 @@ export const run = declare<AccountOptions>({
   name: 'login',
   description: `Signs in to an agent by its own command, which runs in a container. The sign-in to Claude, Codex, Gemini and
 Copilot is kept on this machine, outside of containers, and holds for all workspaces. A sign-in to any other
-agent is in the agent's data, which by default each workspace has of its own.`,
+agent is in the agent's data; by default each workspace has its own.`,
   arguments: [...accountArguments, ['[command...]', 'after --: another command to sign in with']],
   options: accountOptions,
   footer: `

@@ -1,4 +1,4 @@
-/** How an editor starts `cai`. One that no shell has started has a PATH of its own. */
+/** How an editor starts `cai`. An editor that no shell has started has another PATH than a terminal. */
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isProgram } from '../../system/paths/safe-program';

@@ -58,7 +58,7 @@ export async function stateOf(repository: Repository): Promise<State> {
   return { commit, head: branch === '' ? commit : branch, differing, inner, fingerprint: hash.digest('hex') };
 }
 
-/** As git tells it: without files of its own. */
+/** As git tells it: without git's own files. */
 const isRepository = (name: string): boolean => name.endsWith('/');
 
 /** The path of a file of a work tree, as bytes. */

@@ -150,7 +150,7 @@ function hasOpenFiles(): boolean {
 /** `device:inode` as `Bind` has it; `undefined` if nothing is there any more. */
 function identityNow(path: string): string | undefined {
   const identify = (file: number): string => {
-    // Elsewhere the engine runs in its own machine, with numbers of its own.
+    // Elsewhere the engine runs in another machine, which has other numbers.
     if (!hasOpenFiles()) return '';
     if (readlinkSync(`/proc/self/fd/${file}`) !== path)
       throw new Error('it is being replaced by something else');

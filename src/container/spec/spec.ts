@@ -62,7 +62,7 @@ type LimitSettings = Config['container'] & Pick<Config['agent'], 'data'>;
 export interface Settings extends LimitSettings {
   /** Name of the agent. */
   readonly agent: string;
-  /** Its host name; none: the engine gives it one of its own. */
+  /** Its host name; none: the engine chooses one. */
   readonly hostname?: string;
   /** The agent's settings for the whole container, which an image of the user's may have its own of. */
   readonly agentSettings?: SettingsFile;

@@ -45,7 +45,7 @@ export async function startProcess(
   lost: () => CaiError | undefined,
   kill: (name: RemoteSignal, pid: string) => void,
 ): Promise<RemoteProcess> {
-  // What is written when the command has ended is nobody's loss.
+  // What is written when the command has ended may be lost.
   channel.on('error', () => undefined);
   const { stdout, stderr } = openOutput(channel);
   const { outgoing, _client } = channel as unknown as ChannelInside;

@@ -46,7 +46,7 @@ export function askOnLink(lifeline: Duplex): Ask {
 }
 
 /**
- * A place as people see it. Somebody inside chose the name; whose it is, its end says. A name in other letters than
+ * A place as people see it. Somebody inside chose the name; the owner of a name is told by its end. A name in other letters than
  * ASCII's, which may look like those, has them behind it.
  */
 export function shownPlace(place: string): string {

@@ -1,6 +1,6 @@
 /**
  * A host that gets keys or tokens of the user: TLS from the container ends here, and they are put into each request, which
- * goes on by TLS of its own, to that host alone.
+ * goes on by another TLS connection, to that host alone.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

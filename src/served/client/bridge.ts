@@ -136,7 +136,7 @@ export class Bridge {
     const { method } = message;
     const route = ownValue(editorMethods, method)?.route;
     const sessionId = stringOf(message, 'session');
-    // These open a session, or need it not to be open. While we open it, what is told of its past is not for the editor.
+    // These open a session, or need it not to be open. While we open it, its updates tell the past, which the editor knows.
     const isAboutAny = route === 'delete' || (route === 'open' && !this.#sessions.isLoading(sessionId));
     const cancelled = method === '$/cancel_request' ? fieldOf(message, 'requestId') : undefined;
     if (cancelled !== undefined && this.#sessions.holdBehind(jsonOf(message, cancelled), message)) return;

@@ -79,7 +79,7 @@ export function endingOfError(error: Error, isStandard: boolean): Ending {
   return { kind: 'again', reason: `${reason}. Check the address, and that "cai serve" runs there` };
 }
 
-/** A name with several addresses fails with an error for each, and none of its own. */
+/** A name with several addresses fails with an error for each address, and with none for the name. */
 function messageOfAll(error: AggregateError): string {
   return (error.errors as Error[]).map(({ message }) => message).join(', ');
 }

@@ -135,7 +135,7 @@ function keyOf({ agent, sessionId }: { readonly agent: string; readonly sessionI
   return JSON.stringify([agent, sessionId]);
 }
 
-/** The newest first; those of which it is not known are new. */
+/** The newest first; sessions without a date come before these. */
 function byTime(one: ListedSession, other: ListedSession): number {
   return (other.updatedAt ?? '~').localeCompare(one.updatedAt ?? '~');
 }

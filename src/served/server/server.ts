@@ -27,7 +27,7 @@ const checkMs = 2_000;
 export const spareSockets = 256;
 /** How long a session of HTTP/2 may have no stream, in milliseconds. */
 const quietMs = 30_000;
-/** Streams of one client over HTTP/2: one for each of its sessions, and those of its messages. */
+/** Streams of one client over HTTP/2: one for each session, and one for each message on its way. */
 const maxStreams = 1_024;
 
 /** Who has said all may still be answered. */
@@ -211,7 +211,7 @@ export class Server {
   }
 }
 
-/** Node has no limit of its own for these. */
+/** Node itself does not limit these. */
 function endOnceQuiet(session: http2.Http2Session): void {
   let streams = 0;
   const start = () => setTimeout(() => session.destroy(), quietMs).unref();

@@ -10,7 +10,7 @@ const systemFolders = ['/usr/bin', '/bin'];
 
 /**
  * The folders of a PATH, without entries that depend on the current folder and those in `project`, where an agent could
- * lay a `git` of its own. Those of the system if none is left.
+ * lay its own `git`. The system's folders if none is left.
  */
 export function searchFolders(path: string | undefined, project?: string): string[] {
   const real = project === undefined ? undefined : realOrSame(project);

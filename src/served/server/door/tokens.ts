@@ -33,7 +33,7 @@ export interface TokenRecord {
   readonly sha256: string;
   /** When it was made, as ISO 8601. */
   readonly created: string;
-  /** Whether it is a proxy's, which says who comes in; else that is whose it is. */
+  /** True for a reverse proxy's token: the proxy names the user. */
   readonly isProxy?: boolean;
 }
 
@@ -75,7 +75,7 @@ export class Tokens {
     return this.#readOwner()!;
   }
 
-  /** Whose token it is; `undefined`: nobody's. Takes as long for every one that is not right. */
+  /** The user of a token; `undefined`: it is wrong. Takes the same time for each wrong token. */
   holderOf(token: string): TokenHolder | undefined {
     const given = createHash('sha256').update(token).digest();
     let found: TokenHolder | undefined;

@@ -8,7 +8,7 @@ export class OwnSessions {
   /** What gives back the claims of those that are here, by id. */
   readonly #claims = new Map<string, () => void>();
 
-  /** `sessions`: of all connections, by id; `keeper`: for the histories of its own. */
+  /** `sessions`: of all connections, by id; `keeper`: for the histories of these sessions. */
   constructor(
     private readonly sessions: Map<string, LiveSession>,
     private readonly claims: Pick<SessionClaims, 'take'>,

@@ -79,7 +79,7 @@ export class Traffic implements Home {
 
   /**
    * `sessions`: of all connections of the visitor to this agent, by id; `claims`: of the server; `keeper`: for the
-   * histories of its own.
+   * histories of sessions.
    */
   constructor(
     private readonly ports: TrafficPorts,

@@ -1,5 +1,5 @@
 /**
- * Connections to a port of a pod, each over a WebSocket of its own. Source: Kubernetes,
+ * Connections to a port of a pod, each over its own WebSocket. Source: Kubernetes,
  * kubelet/pkg/cri/streaming/portforward/websocket.go, the same from 1.6 on: of each message, the first byte is its channel.
  */
 import type { IncomingMessage } from 'node:http';
@@ -135,7 +135,7 @@ class Forward extends Duplex {
   }
 
   #send(chunks: readonly Buffer[], done: () => void): void {
-    // The end of the connection is told when all that the pod has said before is read; this is no failure of its own.
+    // The end of the connection is told when all that the pod has said before is read; this is not another failure.
     if (this.webSocket.readyState !== WebSocket.OPEN) {
       done();
       return;
