@@ -59,7 +59,8 @@ function contentOf(paths) {
 function keysOf({ inputs, tests = [], command, filters, env }) {
   if (inputs === undefined || outputOf('git', 'status', '--porcelain') !== '') return undefined;
   const content = contentOf(inputs);
-  const machine = [process.version, release(), outputOf('dockerd', '--version'), process.env.CAI_TEST_ENGINE];
+  const engine = process.env.CAI_TEST_ENGINE ?? 'docker';
+  const machine = [process.version, release(), outputOf('dockerd', '--version'), engine];
   const isShared = (name) => tests.length === 0 || !(isTest.test(name) || name.endsWith('.md'));
   const shared = [...content].filter(([name]) => isShared(name));
   const names = [...(tests.length === 0 ? [] : contentOf(tests).keys())].filter((name) => isTest.test(name));

@@ -75,6 +75,9 @@ test('a file that was green is kept while all that it depends on is the same, un
 
   expect(project.run()).toMatchObject({ status: 0 });
   expect(project.run().lines[0]).toBe('suite: kept (0 h): 2 passed, 0 failed');
+  process.env.CAI_TEST_ENGINE = 'docker';
+  expect(project.run().lines[0]).toBe('suite: kept (0 h): 2 passed, 0 failed');
+  delete process.env.CAI_TEST_ENGINE;
   expect(project.run('--all').lines.join('\n')).not.toContain('kept');
   expect(afterChange('b.test.js', `${passes}\n`)).toBe('suite: kept (0 h): in part, 1 passed, 0 failed');
   expect(afterChange('c.test.js', passes)).toBe('suite: kept (0 h): in part, 2 passed, 0 failed');
