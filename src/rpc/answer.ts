@@ -20,23 +20,6 @@ export function newOwnId(): string {
   return `"${ownPrefix}${++lastOwnId}"`;
 }
 
-/**
- * The entry of an id, also if a peer has parsed the id and writes it otherwise: `5.0` for `5`, a large integer
- * rounded.
- */
-export function findById<T>(byId: ReadonlyMap<string, T>, id: string): T | undefined {
-  const exact = byId.get(id);
-  if (exact !== undefined || byId.size === 0 || !isScalar(id)) return exact;
-  const value: unknown = JSON.parse(id);
-  for (const [known, entry] of byId) if (Object.is(JSON.parse(known), value)) return entry;
-  return undefined;
-}
-
-/** Whether it can be an id. Other values could be nested too deeply for the parser. */
-function isScalar(text: string): boolean {
-  return !text.startsWith('{') && !text.startsWith('[');
-}
-
 /** A response with `result`, given as JSON text. */
 export function resultLine(id: string, result: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`);

@@ -3,12 +3,12 @@
  * those whose agent has ended. Calls reach their agent in the editor's order: those of one session, because it is held
  * until the call is sent, and those of one workspace, because `SessionPlaces` finds their places in that order.
  */
-import { planOf, type JsonObject } from '../../rpc/json';
-import { messageOf, type CaiError } from '../../errors';
+import { planOf } from '../../rpc/json';
+import type { CaiError } from '../../errors';
 import type { Log } from '../../system/log';
-import { notificationLine } from '../../rpc/answer';
+import { tellSessionState } from '../../rpc/session-state';
 import type { Host } from '../../system/host';
-import { bodyOf, fieldOf, type Message } from '../../rpc/message';
+import { fieldOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Workspace } from '../../workspace/root';
 import type { Children } from '../relay/children';
@@ -263,24 +263,8 @@ export class SessionOpener {
   }
 }
 
-/**
- * Tells the editor what an answer to a request of ours says of a session's mode and options, as the agent's own
- * updates would. `modeId`: the mode that the request has set. Source: ACP v1, `SessionUpdate`.
- */
+/** Tells the editor what an answer says of a session's mode and options, unless the session was closed meanwhile. */
 export function tellState(session: AgentSession, answer: Message, log: Log, modeId?: unknown): void {
-  const { child, editorId: sessionId } = session;
-  // It may have been closed meanwhile.
-  if (session.owner.open !== session) return;
-  const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
-  const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
-  const tell = (update: JsonObject): void =>
-    child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update })));
-  try {
-    if (typeof currentModeId === 'string') tell({ sessionUpdate: 'current_mode_update', currentModeId });
-    if (Array.isArray(configOptions)) tell({ sessionUpdate: 'config_option_update', configOptions });
-  } catch (reason) {
-    // As options that are nested more deeply than can be written.
-    const about = { root: child.root, reason: messageOf(reason) };
-    log.warn(about, 'the editor cannot be told of a restored session');
-  }
+  const { child, editorId, owner } = session;
+  if (owner.open === session) tellSessionState(editorId, answer, (line) => child.deliver(line), log, modeId);
 }

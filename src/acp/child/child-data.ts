@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../rpc/json';
+import type { CaiError } from '../../errors';
 import type { AgentProcessOptions } from '../../agent/process';
 import type { ChildRecorder } from '../recording/recorder';
 import type { Log } from '../../system/log';
@@ -14,6 +15,16 @@ export interface AgentHello {
   readonly editorResult: string;
   /** The result as the agent gave it, JSON text. */
   readonly agentResult: string;
+}
+
+/** Something to send once the agent has started. */
+export interface HeldTask {
+  /** What it will write, in bytes. */
+  readonly bytes: number;
+  /** The agent is ready: sends it. */
+  run(): void;
+  /** The agent did not start, or ended before it could run. */
+  onFailure(reason: CaiError): void;
 }
 
 /** How a child is made. */

@@ -9,13 +9,13 @@ import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
 import type { Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
+import { ByteBudget } from '../../rpc/byte-budget';
 import type { PathMap } from '../../system/paths/path-map';
 import { stalled, tooLate, undelivered } from './child-failures';
-import type { AgentHello, WorkspaceChildOptions } from './child-data';
-import { HeldTasks, type HeldTask } from './waiting-tasks';
+import type { AgentHello, HeldTask, WorkspaceChildOptions } from './child-data';
 import type { ChildRecorder } from '../recording/recorder';
 import { AgentStarts, type StartsEvent } from './agent-starts';
-import { OpenRequests, type ChildRequest } from './open-requests';
+import { ChildRequests, type ChildRequest } from './child-requests';
 
 /** What a child tells of its agent. */
 export type ChildEvent = Exclude<StartsEvent, { readonly kind: 'mute' }>;
@@ -31,7 +31,7 @@ export class WorkspaceChild {
   /** Its lane to the editor. */
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
-  readonly open = new OpenRequests();
+  readonly open = new ChildRequests();
   /** Its answer to `initialize`; undefined until that has come. */
   hello: AgentHello | undefined;
   /** The image that the agent runs in, once it runs; undefined for an agent on this machine. */
@@ -50,7 +50,9 @@ export class WorkspaceChild {
   /** It ended because it was no longer wanted. */
   wasStopped = false;
   #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
-  readonly #held: HeldTasks;
+  /** What waits for the agent to start. */
+  readonly #held: HeldTask[] = [];
+  readonly #heldBudget: ByteBudget<HeldTask>;
   #starts!: AgentStarts;
   /** The last one that was started. */
   #process: AgentProcess | undefined;
@@ -65,7 +67,7 @@ export class WorkspaceChild {
     this.root = options.root;
     this.identity = options.identity;
     this.map = options.map;
-    this.#held = new HeldTasks(options.inputBudgetBytes);
+    this.#heldBudget = new ByteBudget(options.inputBudgetBytes, ({ bytes }) => bytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
       this.resume();
@@ -136,7 +138,9 @@ export class WorkspaceChild {
       task.run();
     } else if (this.#state !== 'starting') {
       task.onFailure(this.endReason ?? tooLate(this.name));
-    } else if (!this.#held.add(task)) {
+    } else if (this.#heldBudget.take(task)) {
+      this.#held.push(task);
+    } else {
       task.onFailure(stalled(this.name));
     }
   }
@@ -146,7 +150,7 @@ export class WorkspaceChild {
     if (this.#state !== 'starting') return;
     this.#state = 'ready';
     this.#starts.lift();
-    for (const task of this.#held.takeAll()) task.run();
+    for (const task of this.#held.splice(0)) task.run();
   }
 
   /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
@@ -279,7 +283,7 @@ export class WorkspaceChild {
   }
 
   #failAll(reason: CaiError): void {
-    const held = this.#held.takeAll();
+    const held = this.#held.splice(0);
     this.open.failAll(reason);
     for (const task of held) task.onFailure(reason);
   }

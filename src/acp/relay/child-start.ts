@@ -15,7 +15,7 @@ import type { Config } from '../../config/config';
 import type { Core } from './core';
 import * as fields from '../../rpc/protocol/fields';
 import { readAgentHello } from '../profiles/initialize';
-import type { Repeat, Repeats } from './repeated-requests';
+import type { Repeat, Repeats } from '../../rpc/repeated-requests';
 import { tellInThread } from './thread';
 
 /** How a child is started, and who hears of it. */

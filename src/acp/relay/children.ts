@@ -18,7 +18,7 @@ import { ChildStart, type StartEvent } from './child-start';
 import type { ChildrenOptions } from './children-options';
 import type { Core } from './core';
 import type { ChildRecorder } from '../recording/recorder';
-import { Repeats } from './repeated-requests';
+import { Repeats } from '../../rpc/repeated-requests';
 import { Vitals } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
 

@@ -2,8 +2,8 @@
  * The open requests between the editor and the agents. A request is in the table from the moment it is read until its
  * one answer is queued. An answer to anything else is dropped.
  */
-import { findById } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
+import { OpenRequests } from '../../rpc/open-requests';
 import type { WorkspaceChild } from '../child/workspace-child';
 
 /** A request of the editor. Ids are JSON text. */
@@ -32,21 +32,15 @@ export interface AgentRequest {
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
 }
 
-/** A request of our own to the editor whose answer is wanted. */
-interface OwnRequest {
-  readonly editorId: string;
-  readonly onAnswer: (answer: Message | undefined) => void;
-}
-
 /** How many requests one peer may have open: far more than any needs. */
 export const maxOpenRequests = 10_000;
 
 /** The requests of both sides. */
 export class RequestTable {
-  readonly #ofEditor = new Map<string, EditorRequest>();
-  readonly #ofAgents = new Map<string, AgentRequest>();
-  readonly #byChild = new Map<WorkspaceChild, Set<AgentRequest>>();
-  readonly #own = new Map<string, OwnRequest>();
+  readonly #ofEditor = new OpenRequests<EditorRequest>();
+  readonly #ofAgents = new OpenRequests<AgentRequest>();
+  /** What is called with the answers to requests of our own. */
+  readonly #own = new OpenRequests<(answer: Message | undefined) => void>();
   #waits: (() => void)[] = [];
   #lastEditorId = 0;
 
@@ -57,15 +51,15 @@ export class RequestTable {
 
   /** A request of the editor was read; undefined when one with that id is still open. */
   begin(id: string, method: string): EditorRequest | undefined {
-    if (this.#ofEditor.has(id)) return undefined;
+    if (this.#ofEditor.get(id) !== undefined) return undefined;
     const request: EditorRequest = { id, method, targets: [], isCancelled: false };
-    this.#ofEditor.set(id, request);
+    this.#ofEditor.add(id, request);
     return request;
   }
 
   /** The open request of the editor with that id, also when it is written otherwise. */
   find(id: string): EditorRequest | undefined {
-    return findById(this.#ofEditor, id);
+    return this.#ofEditor.find(id);
   }
 
   /** Whether somebody waits for the answer to a request, which may be one of our own. */
@@ -76,7 +70,7 @@ export class RequestTable {
   /** Ends a request of the editor; false when it is over already, and must not be answered again. */
   finish(request: EditorRequest): boolean {
     if (this.#ofEditor.get(request.id) !== request) return false;
-    this.#ofEditor.delete(request.id);
+    this.#ofEditor.take(request.id);
     this.#wake();
     return true;
   }
@@ -91,18 +85,18 @@ export class RequestTable {
 
   /** The editor's open requests, oldest first. */
   openOfEditor(): EditorRequest[] {
-    return [...this.#ofEditor.values()];
+    return this.#ofEditor.all;
   }
 
   /**
    * Gives a request of an agent a new id of ours for the editor. Undefined if that agent has too many open.
    */
   pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
-    const open = this.#byChild.get(request.child) ?? new Set();
-    if (open.size >= maxOpenRequests) return undefined;
+    const { size } = this.#ofAgents;
+    if (size >= maxOpenRequests && this.openOfAgents(request.child).length >= maxOpenRequests)
+      return undefined;
     const passed = { ...request, editorId: this.newEditorId() };
-    this.#ofAgents.set(passed.editorId, passed);
-    this.#byChild.set(request.child, open.add(passed));
+    this.#ofAgents.add(passed.editorId, passed);
     return passed;
   }
 
@@ -112,42 +106,35 @@ export class RequestTable {
    */
   newEditorId(onAnswer?: (answer: Message | undefined) => void): string {
     const editorId = String(++this.#lastEditorId);
-    if (onAnswer !== undefined) this.#own.set(editorId, { editorId, onAnswer });
+    if (onAnswer !== undefined) this.#own.add(editorId, onAnswer);
     return editorId;
   }
 
   /** Ends a request of our own; false if none is open under that id. */
   settleOwn(editorId: string, answer?: Message): boolean {
-    const request = findById(this.#own, editorId);
-    if (request === undefined) return false;
-    this.#own.delete(request.editorId);
-    request.onAnswer(answer);
-    return true;
+    const onAnswer = this.#own.take(editorId);
+    onAnswer?.(answer);
+    return onAnswer !== undefined;
   }
 
   /** No request of our own is answered any more. */
   failOwn(): void {
-    for (const editorId of [...this.#own.keys()]) this.settleOwn(editorId);
+    for (const onAnswer of this.#own.takeAll()) onAnswer(undefined);
   }
 
   /** The request of an agent that the editor knows under `editorId`, also when it has written it otherwise. */
   peek(editorId: string): AgentRequest | undefined {
-    return findById(this.#ofAgents, editorId);
+    return this.#ofAgents.find(editorId);
   }
 
   /** Takes out the request of an agent that the editor knows under `editorId`. */
   take(editorId: string): AgentRequest | undefined {
-    const request = this.peek(editorId);
-    if (request === undefined) return undefined;
-    this.#ofAgents.delete(request.editorId);
-    const open = this.#byChild.get(request.child);
-    open?.delete(request);
-    if (open?.size === 0) this.#byChild.delete(request.child);
-    return request;
+    return this.#ofAgents.take(editorId);
   }
 
   openOfAgents(child?: WorkspaceChild): AgentRequest[] {
-    return [...(child === undefined ? this.#ofAgents.values() : (this.#byChild.get(child) ?? []))];
+    const { all } = this.#ofAgents;
+    return child === undefined ? all : all.filter((request) => request.child === child);
   }
 
   #wake(): void {

@@ -6,27 +6,19 @@ import { isUtf8 } from 'node:buffer';
 import { ownValue } from '../../config/own-property';
 import { rpcCode, type CaiError } from '../../errors';
 import { editorMethods } from '../../rpc/protocol/methods';
-import {
-  errorLine,
-  newOwnId,
-  notificationLine,
-  requestLine,
-  rpcErrorOf,
-  type RpcError,
-} from '../../rpc/answer';
+import { cancelLine, errorLine, newOwnId, requestLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
 import { onOneLine, type OverlongLine } from '../../rpc/line';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../../rpc/message';
+import { OpenRequests } from '../../rpc/open-requests';
+import { Repeats } from '../../rpc/repeated-requests';
 import { Scanner } from '../../rpc/scanner';
 import { joined, splice } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
 import type { Log } from '../../system/log';
 import { plans, type Guard } from './guard';
-import { KeptSessions } from './kept-sessions';
-import { OpenCalls, type OpenCall } from './open-calls';
+import { KeptSessions, type OpenCall } from './kept-sessions';
 import { Remote, type RemoteOptions } from './remote';
-
-/** Requests that are repeated on another connection, at most: more than there are sign-ins and providers. */
-const maxRepeated = 100;
+import { ServerRequests } from './server-requests';
 
 /** Both sides of a bridge. */
 export interface BridgeOptions extends Pick<
@@ -49,16 +41,18 @@ export interface BridgeOptions extends Pick<
 export class Bridge {
   /** The server's side. */
   readonly remote: Remote;
-  readonly #calls = new OpenCalls();
+  /** The editor's requests. */
+  readonly #calls = new OpenRequests<OpenCall>();
+  readonly #asked = new ServerRequests();
   readonly #sessions: KeptSessions;
   readonly #fromEditor = new Scanner(plans);
   readonly #fromServer = new Scanner(plans);
   /** Our own requests, by id. */
-  readonly #own = new Map<string, (answer: Message) => void>();
+  readonly #own = new OpenRequests<(answer: Message) => void>();
   /** The editor's own, and whether it has been answered. */
   #initialize: { readonly request: Message; isAnswered: boolean } | undefined;
-  /** What signs in, in its order: an agent's process knows only what it was told, and another one may refuse sessions. */
-  #repeated: Message[] = [];
+  /** For the next connection: another process of an agent may refuse sessions without these. */
+  readonly #repeats = new Repeats();
   /** The connection has what it needs before the editor's messages. */
   #isReady = false;
   /** Sessions in which a turn was open when the connection was lost. */
@@ -85,6 +79,7 @@ export class Bridge {
       ask: (method, params, onAnswer) => this.#ask(method, params, onAnswer),
       deliver: (message) => this.#deliver(message),
       tell: (line) => this.#tell(line),
+      log: options.log,
     });
   }
 
@@ -97,7 +92,7 @@ export class Bridge {
 
   /** Resolves when no request of the editor is open. */
   async whenIdle(): Promise<void> {
-    while (this.#calls.ofEditor.length > 0 || this.#sessions.heldBytes > 0)
+    while (this.#calls.size > 0 || this.#sessions.heldBytes > 0)
       await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
@@ -120,7 +115,7 @@ export class Bridge {
     if (this.#failure !== undefined) {
       if (message.kind === 'request') this.#tell(errorLine(message.id!, this.#failure));
     } else if (message.kind === 'response') {
-      const answer = this.#calls.toServer(message);
+      const answer = this.#asked.toServer(message);
       if (answer !== undefined) this.remote.send(answer);
     } else if (message.defect === 'json' && !isUtf8(line)) {
       // No text frame can carry it; of all else the server says what is wrong with it.
@@ -154,7 +149,7 @@ export class Bridge {
       const row = ownValue(editorMethods, method);
       const isKept = ['new', 'open', 'fork'].includes(row?.route ?? '') || row?.repeat !== undefined;
       const sessionId = stringOf(message, 'session');
-      this.#calls.open({ id: id!, method, sessionId, kept: isKept ? message : undefined });
+      this.#calls.add(id!, { id: id!, method, sessionId, kept: isKept ? message : undefined });
     }
     this.remote.send(message.line);
   }
@@ -169,9 +164,9 @@ export class Bridge {
     } else if (this.#refuse(message)) {
       // The server has its answer.
     } else if (message.kind === 'request') {
-      this.#pass(this.#calls.toEditor(message));
+      this.#pass(this.#asked.toEditor(message));
     } else if (message.method === '$/cancel_request') {
-      this.#pass(this.#calls.cancelToEditor(message));
+      this.#pass(this.#asked.cancelToEditor(message));
     } else {
       const isPast =
         message.method === 'session/update' && this.#sessions.isLoading(stringOf(message, 'session'));
@@ -189,20 +184,19 @@ export class Bridge {
     if (id === undefined) return true;
     const told = { code: rpcCode.internalError, message: `the server's answer: ${error.message}` };
     if (method !== '') this.remote.send(joined(errorLine(id, error)));
-    else if (this.#calls.finish(id) !== undefined) this.#tell(errorLine(id, told));
+    else if (this.#calls.take(id) !== undefined) this.#tell(errorLine(id, told));
     return true;
   }
 
   #answerEditor(answer: Message): void {
-    const own = this.#own.get(answer.id!);
+    const own = this.#own.take(answer.id!);
     if (own !== undefined) {
-      this.#own.delete(answer.id!);
       own(answer);
       this.#onIdle();
       this.options.onRoom();
       return;
     }
-    const call = this.#calls.finish(answer.id!);
+    const call = this.#calls.take(answer.id!);
     this.#pass(this.options.guard?.answer(answer) ?? answer.line);
     if (call !== undefined && !answer.isError) this.#learn(call, answer);
     else if (call?.method === 'initialize') this.#initialize = undefined;
@@ -221,8 +215,8 @@ export class Bridge {
     } else if (route === 'close' || route === 'delete' || route === 'end') {
       if (sessionId !== undefined) this.#sessions.forget(sessionId);
     }
-    if (repeat === 'clear') this.#repeated = [];
-    if (repeat === 'keep') this.#repeated = [...this.#repeated, request!].slice(-maxRepeated);
+    if (repeat === 'clear') this.#repeats.forgetAll();
+    if (repeat === 'keep') this.#repeats.remember({ method, params: bodyTextOf(request!) });
   }
 
   /** A connection that knows nothing: it gets what an earlier one was told. */
@@ -233,10 +227,10 @@ export class Bridge {
       this.#setReady();
       return;
     }
-    this.#repeat(known.request, (answer) => {
+    this.#ask('initialize', bodyTextOf(known.request), (answer) => {
       if (answer.isError) this.options.log.error('the server has refused to initialize another connection');
       else this.#sessions.learn(answer);
-      for (const request of this.#repeated) this.#repeat(request, () => undefined);
+      for (const repeat of this.#repeats.all()) this.#ask(repeat.method, repeat.params, () => undefined);
       this.#setReady();
     });
   }
@@ -252,27 +246,22 @@ export class Bridge {
   /** The connection is over: what was under way fails. */
   #lose(): void {
     this.#isReady = false;
-    this.#own.clear();
+    this.#own.takeAll();
     for (const call of this.#calls.takeAll()) {
       const { id, method, sessionId } = call;
       // It is sent again, as the first of another connection.
-      if (method === 'initialize') this.#calls.open(call);
+      if (method === 'initialize') this.#calls.add(id, call);
       else this.#tell(errorLine(id, this.#sessions.lostCall(call)));
       if (sessionId !== undefined) this.#busy.add(sessionId);
     }
-    for (const id of this.#calls.withdrawAll())
-      this.#tell(notificationLine('$/cancel_request', `{"requestId":${id}}`));
+    for (const id of this.#asked.withdrawAll()) this.#tell(cancelLine(id));
     this.#sessions.loseAll();
     this.#onIdle();
   }
 
-  #repeat(request: Message, onAnswer: (answer: Message) => void): void {
-    this.#ask(request.method, bodyTextOf(request), onAnswer);
-  }
-
   #ask(method: string, params: string | undefined, onAnswer: (answer: Message) => void): void {
     const id = newOwnId();
-    this.#own.set(id, onAnswer);
+    this.#own.add(id, onAnswer);
     this.remote.send(joined(requestLine(id, method, params)));
   }
 

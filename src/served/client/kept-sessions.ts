@@ -6,11 +6,24 @@ import type { JsonObject } from '../../rpc/json';
 import { ownValue } from '../../config/own-property';
 import { CaiError, rpcCode } from '../../errors';
 import { editorMethods } from '../../rpc/protocol/methods';
-import { errorLine, notificationLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
+import { errorLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
 import { fieldOf, bodyOf, bodyTextOf, type Message } from '../../rpc/message';
+import { tellSessionState } from '../../rpc/session-state';
 import { editedText } from '../../rpc/splice';
+import type { Log } from '../../system/log';
 import { offers } from '../../rpc/protocol/refusals';
-import type { OpenCall } from './open-calls';
+
+/** A request of the editor that the server has not answered. */
+export interface OpenCall {
+  /** JSON text. */
+  readonly id: string;
+  /** As the editor sent it. */
+  readonly method: string;
+  /** The session that it names. */
+  readonly sessionId: string | undefined;
+  /** Its line, for those whose answer tells what to do on another connection. */
+  readonly kept: Message | undefined;
+}
 
 interface KeptSession {
   readonly id: string;
@@ -30,6 +43,8 @@ export interface SessionHost {
   readonly deliver: (message: Message) => void;
   /** Sends a line, with its line end, to the editor. */
   readonly tell: (line: Buffer) => void;
+  /** Gets no contents of messages. */
+  readonly log: Log;
 }
 
 /** By the ids that the editor knows, which are the server's. */
@@ -157,7 +172,7 @@ export class KeptSessions {
         this.#fail(session, String(objectOf(bodyOf(answer)).message));
         return;
       }
-      this.#tellState(session.id, objectOf(bodyOf(answer)));
+      tellSessionState(session.id, answer, this.host.tell, this.host.log);
       this.#opened(session);
     });
   }
@@ -175,17 +190,6 @@ export class KeptSessions {
     for (const message of this.#takeHeld(session))
       if (ownValue(editorMethods, message.method)?.route === 'open') this.host.deliver(message);
       else if (message.kind === 'request') this.host.tell(errorLine(message.id!, error));
-  }
-
-  /** The mode and the options may not be those that the editor shows. */
-  #tellState(id: string, { modes, configOptions }: JsonObject): void {
-    const { currentModeId } = objectOf(modes);
-    const updates: JsonObject[] = [];
-    if (typeof currentModeId === 'string')
-      updates.push({ sessionUpdate: 'current_mode_update', currentModeId });
-    if (Array.isArray(configOptions)) updates.push({ sessionUpdate: 'config_option_update', configOptions });
-    for (const update of updates)
-      this.host.tell(notificationLine('session/update', JSON.stringify({ sessionId: id, update })));
   }
 }
 

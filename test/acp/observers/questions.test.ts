@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { askMs } from '../../../src/network/egress/ask';
 import { Questions } from '../../../src/acp/observers/questions';
-import { OpenRequests } from '../../../src/acp/child/open-requests';
+import { ChildRequests } from '../../../src/acp/child/child-requests';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 import { scan, type Message } from '../../../src/rpc/message';
 import type { Core } from '../../../src/acp/relay/core';
@@ -67,7 +67,13 @@ function allowAlways(root: string | undefined, what: string): void {
 function newChild(): WorkspaceChild {
   const deliver = (line: Buffer): void => void lines.push(JSON.parse(line.toString()) as Json);
   const link = { endGrants: (places: readonly string[]) => ended.push(...places) };
-  return { root: '/w', isUsable: true, open: new OpenRequests(), deliver, link } as unknown as WorkspaceChild;
+  return {
+    root: '/w',
+    isUsable: true,
+    open: new ChildRequests(),
+    deliver,
+    link,
+  } as unknown as WorkspaceChild;
 }
 
 /** An open session of an agent, with that id at the editor. */

@@ -38,13 +38,6 @@ describe('requests of the editor', () => {
     expect(table.finish(second)).toBe(true);
   });
 
-  test('are listed oldest first', () => {
-    const [one, two, three] = ['1', '2', '3'].map((id) => table.begin(id, 'm')!);
-    table.finish(two!);
-
-    expect(table.openOfEditor()).toEqual([one, three]);
-  });
-
   test('are too many when so many are open', () => {
     const requests = Array.from({ length: maxOpenRequests }, (_, i) => table.begin(`${i}`, 'm')!);
     expect(table.isFull).toBe(true);
@@ -88,11 +81,6 @@ describe('requests of agents', () => {
     expect(table.take(first.editorId)).toBeUndefined();
     expect(table.peek(first.editorId)).toBeUndefined();
     expect(table.pass({ child: a, childId: '1', method: 'm' })?.editorId).not.toBe(first.editorId);
-  });
-
-  test('that nobody has passed are nobody’s', () => {
-    expect(table.peek('1')).toBeUndefined();
-    expect(table.take('"x"')).toBeUndefined();
   });
 
   test('are listed by agent, or all', () => {

@@ -183,6 +183,19 @@ describe('a server that is started anew in the middle of a turn', () => {
     ]);
   });
 
+  test('may say more of a session than can be told', async () => {
+    await start();
+    await open('s1');
+    await restart();
+    const answer = editor.request('session/prompt', { sessionId: 's1', prompt: [] });
+    const { id } = await connection.inbox.next('session/resume');
+    const deep = '['.repeat(50_000) + ']'.repeat(50_000);
+
+    connection.send(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"configOptions":${deep}}}`);
+
+    await served(answer, 'session/prompt', { stopReason: 'end_turn' });
+  });
+
   test('shows what an agent says while it resumes, which is no past', async () => {
     await start();
     await open('s1');
@@ -330,13 +343,17 @@ describe('a server that is started anew in the middle of a turn', () => {
     expect(second).toEqual(first);
     connection.answer(second, { protocolVersion: 1 });
     expect(await answer).toEqual(success(first.id, { protocolVersion: 1 }));
-    await served(editor.request('authenticate', { methodId: 'key' }), 'authenticate', {});
+    for (let times = 0; times < 2; times++)
+      await served(editor.request('authenticate', { methodId: 'key' }), 'authenticate', {});
 
     await restart();
     const signIn = await connection.inbox.next('authenticate');
     expect(signIn.params).toEqual({ methodId: 'key' });
     connection.answer(signIn, {});
     expect(await sentToEditor()).toEqual([]);
+    editor.ask('_other');
+    await connection.inbox.next('_other');
+    expect(connection.inbox.takeAll()).toEqual([]);
 
     await served(editor.request('logout'), 'logout', {});
     await restart();

@@ -1,10 +1,7 @@
-/**
- * An engine that does not answer: every request is watched, because one to an engine that is stopped or stuck would
- * never end. Slow is not silent, so an engine is asked for a sign of life before it is given up.
- */
+/** Every request to the engine is watched, as an engine that is stopped or stuck would never answer it. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { within } from '../../../system/time-limit';
+import { watchSilence } from '../silence';
 import { EngineSilent } from './engine-error';
 
 /** dockerode's client, as far as it is used here. */
@@ -33,13 +30,6 @@ interface DialOptions {
 
 type Done = (error: Error | null, answer: unknown) => void;
 
-/** How long a request may take before the engine is asked whether it is there, and then from time to time. */
-const lookMs = 10_000;
-/** How long it may take to say so, in milliseconds. */
-const signMs = 10_000;
-/** How often it is asked before a request that takes no time in a sound engine has failed: that is 90 s. */
-const maxLooks = 9;
-
 /** Building, fetching, pushing and removing may take as long as they need; a wait does so by its nature. */
 const endless = /^(?:POST \/(?:build|images\/create|images\/.+\/push|containers\/[^/]+\/wait)\b|DELETE )/;
 
@@ -49,13 +39,14 @@ export function watchRequests(modem: Modem): void {
   modem.dial = (options, done) => {
     const abort = new AbortController();
     const { abortSignal = abort.signal } = options;
-    const mostLooks = endless.test(`${options.method} ${options.path}`) ? Infinity : maxLooks;
+    const limits = endless.test(`${options.method} ${options.path}`) ? { maxLooks: Infinity } : {};
     let isAnswered = false;
     let fail = (reason: EngineSilent): void => answer(reason, null);
-    const end = watchEngine(dial, mostLooks, (reason) => {
-      fail(reason);
+    const onSilent = (seconds: number, isThere: boolean): void => {
+      fail(new EngineSilent(seconds, isThere));
       abort.abort();
-    });
+    };
+    const end = watchSilence((signal) => askForSign(dial, signal), onSilent, limits);
     const answer: Done = (error, answered) => {
       if (isAnswered) return;
       isAnswered = true;
@@ -68,29 +59,6 @@ export function watchRequests(modem: Modem): void {
       done(error, answered);
     };
     dial({ ...options, abortSignal: AbortSignal.any([abort.signal, abortSignal]) }, answer);
-  };
-}
-
-/** Tells once if the engine leaves a request without an answer, unless what is returned is called before. */
-function watchEngine(
-  dial: Modem['dial'],
-  mostLooks: number,
-  onSilent: (reason: EngineSilent) => void,
-): () => void {
-  let isOver = false;
-  let looks = 0;
-  const later = () => setTimeout(() => void look(), lookMs).unref();
-  const look = async (): Promise<void> => {
-    const isThere = await givesSign(dial);
-    if (isOver) return;
-    looks++;
-    if (isThere && looks < mostLooks) timer = later();
-    else onSilent(new EngineSilent((looks * lookMs + (isThere ? 0 : signMs)) / 1_000, isThere));
-  };
-  let timer = later();
-  return () => {
-    isOver = true;
-    clearTimeout(timer);
   };
 }
 
@@ -108,11 +76,11 @@ export function get(
   });
 }
 
-/** Whether the engine answers within some seconds, with whatever it may be. */
-async function givesSign(dial: Modem['dial']): Promise<boolean> {
-  const sign = get({ dial }, '/_ping', AbortSignal.timeout(signMs)).then(
-    (answer) => answer.resume() === answer,
-    (reason: unknown) => 'statusCode' in (reason as object),
-  );
-  return (await within(signMs, sign)) ?? false;
+/** Whatever the engine answers, it is there. */
+async function askForSign(dial: Modem['dial'], signal: AbortSignal): Promise<void> {
+  try {
+    (await get({ dial }, '/_ping', signal)).resume();
+  } catch (reason) {
+    if (!('statusCode' in (reason as object))) throw reason;
+  }
 }

@@ -1,5 +1,5 @@
 /** The requests of one process that its client has open. Ids are the agent's, JSON text. */
-import { findById } from '../../../rpc/answer';
+import { OpenRequests } from '../../../rpc/open-requests';
 import { KnownIds } from './known-ids';
 import type { LiveSession } from './live-session';
 
@@ -11,13 +11,13 @@ interface AgentRequest {
 
 /** One client's. */
 export class AgentRequests {
-  readonly #open = new Map<string, AgentRequest>();
+  readonly #open = new OpenRequests<AgentRequest>();
   /** The client may still answer these, and nobody waits for it. */
   readonly #answeredByGuest = new KnownIds();
 
   /** The agent has asked; guests of the session may answer, too. */
   add(id: string, session: LiveSession | undefined): void {
-    this.#open.set(id, { id, session });
+    this.#open.add(id, { id, session });
   }
 
   /** The client has answered. False: a guest was first. */
@@ -28,22 +28,20 @@ export class AgentRequests {
   }
 
   answeredByGuest(id: string): void {
-    this.#open.delete(id);
+    this.#open.take(id);
     this.#answeredByGuest.add(id);
   }
 
   /** The agent waits no more: guests that were asked are told. */
   withdrawn(id: string): void {
-    const request = findById(this.#open, id);
-    if (request === undefined) return;
-    this.#open.delete(request.id);
-    request.session?.settle(request.id);
+    const request = this.#open.take(id);
+    request?.session?.settle(request.id);
   }
 
   /** Takes those that no guest was asked; returns their ids. */
   takeUnshared(): readonly string[] {
-    const unshared = [...this.#open.values()].filter(({ id, session }) => session?.isAsking(id) !== true);
-    for (const { id } of unshared) this.#open.delete(id);
+    const unshared = this.#open.all.filter(({ id, session }) => session?.isAsking(id) !== true);
+    for (const { id } of unshared) this.#open.take(id);
     return unshared.map(({ id }) => id);
   }
 }

@@ -1,7 +1,8 @@
 /** What one client does in the sessions of other connections. */
 import { CaiError } from '../../../errors';
-import { cancelLine, errorLine, findById, resultLine, rpcErrorOf } from '../../../rpc/answer';
+import { cancelLine, errorLine, resultLine, rpcErrorOf } from '../../../rpc/answer';
 import { fieldOf, jsonOf, type Message } from '../../../rpc/message';
+import { isSameId, OpenRequests } from '../../../rpc/open-requests';
 import { ended, joined } from '../../../rpc/splice';
 import type { Home, LiveSession } from './live-session';
 import { joiningMethods, type Participant } from './transitions';
@@ -15,7 +16,7 @@ export class Guest {
   /** The sessions that it follows, or has followed. */
   readonly #joined = new Set<LiveSession>();
   /** Its open requests in these, by its ids; `id` is the one that their home has given them. */
-  readonly #calls = new Map<string, { readonly home: Home; readonly id: string }>();
+  readonly #calls = new OpenRequests<{ readonly home: Home; readonly id: string }>();
   /** What the client has said of sessions that another client is opening, since it wanted to open them, too. */
   readonly #waiting = new Map<LiveSession, Message[]>();
 
@@ -50,7 +51,7 @@ export class Guest {
     const requestId = fieldOf(message, 'requestId');
     if (requestId === undefined) return false;
     const id = jsonOf(message, requestId);
-    const call = findById(this.#calls, id);
+    const call = this.#calls.find(id);
     call?.home.toAgent(cancelLine(call.id));
     return call !== undefined || this.#cancelWaiting(id);
   }
@@ -99,8 +100,7 @@ export class Guest {
   /** False: no such request waits. */
   #cancelWaiting(id: string): boolean {
     for (const waiting of this.#waiting.values()) {
-      const requests = waiting.filter(({ kind }) => kind === 'request');
-      const found = findById(new Map(requests.map((each) => [each.id!, each])), id);
+      const found = waiting.find((each) => each.kind === 'request' && isSameId(each.id!, id));
       if (found === undefined) continue;
       waiting.splice(waiting.indexOf(found), 1);
       this.#refuse(found, new CaiError('CANCELLED', 'Request cancelled'));
@@ -123,10 +123,10 @@ export class Guest {
   #call(session: LiveSession, message: Message, stream: string, then?: (isError: boolean) => void): void {
     const { home } = session;
     const id = home.callFor(this.self, message, (line, isError) => {
-      this.#calls.delete(message.id!);
+      this.#calls.take(message.id!);
       this.self.deliver(line, stream);
       then?.(isError);
     });
-    this.#calls.set(message.id!, { home, id });
+    this.#calls.add(message.id!, { home, id });
   }
 }

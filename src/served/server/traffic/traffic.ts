@@ -6,9 +6,10 @@
  * A request has the id of whoever has sent it: the client, the agent, or ourselves, where a guest's request goes to the
  * agent of its home, and where the agent's question goes to a guest.
  */
-import { cancelLine, errorLine, findById, newOwnId } from '../../../rpc/answer';
+import { cancelLine, errorLine, newOwnId } from '../../../rpc/answer';
 import { planOf } from '../../../rpc/json';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../../rpc/message';
+import { OpenRequests } from '../../../rpc/open-requests';
 import { Scanner } from '../../../rpc/scanner';
 import { ended, joined, withId, type Line } from '../../../rpc/splice';
 import { rpcCode } from '../../../errors';
@@ -62,7 +63,7 @@ interface OpenCall extends CallOfSession {
 
 /** Both directions of one connection. */
 export class Traffic implements Home {
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #calls = new OpenRequests<OpenCall>();
   readonly #asked = new AgentRequests();
   readonly #own: OwnSessions;
   /** The client in sessions of other connections. */
@@ -153,7 +154,7 @@ export class Traffic implements Home {
     this.#isClientGone = true;
     this.isStopping = true;
     const message = 'the connection that had the session has ended: load the session again';
-    for (const call of [...this.#calls.values()]) {
+    for (const call of this.#calls.all) {
       const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
       this.#answered(call, scanCall(line, agentPlan));
     }
@@ -182,9 +183,7 @@ export class Traffic implements Home {
   }
 
   isInTurn(sessionId: string): boolean {
-    return [...this.#calls.values()].some(
-      (call) => call.method === 'session/prompt' && call.sessionId === sessionId,
-    );
+    return this.#calls.all.some((call) => call.method === 'session/prompt' && call.sessionId === sessionId);
   }
 
   lastGuestLeft(): void {
@@ -208,7 +207,7 @@ export class Traffic implements Home {
     const { method } = message;
     const modeId = stringOf(message, 'mode');
     const call = { id, method, modeId, sessionId, since: performance.now(), by, answer };
-    this.#calls.set(id, call);
+    this.#calls.add(id, call);
     if (sessionId === undefined) return;
     const session = joiningMethods.has(method) ? this.#own.add(sessionId) : this.#own.get(sessionId);
     if (method === 'session/prompt') session?.prompted(by, message);
@@ -222,7 +221,7 @@ export class Traffic implements Home {
   }
 
   #answerOfAgent(message: Message): void {
-    const call = findById(this.#calls, message.id!);
+    const call = this.#calls.find(message.id!);
     if (call === undefined) {
       this.deliver(message.line, '');
       return;
@@ -232,7 +231,7 @@ export class Traffic implements Home {
   }
 
   #answered(call: OpenCall, message: Message): void {
-    this.#calls.delete(call.id);
+    this.#calls.take(call.id);
     if (openingMethods.has(call.method) || endingMethods.has(call.method)) this.#hasChanged(call, message);
     call.answer(message);
     if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call, message);
@@ -245,7 +244,7 @@ export class Traffic implements Home {
   }
 
   get #isOpening(): boolean {
-    return [...this.#calls.values()].some(({ method }) => openingMethods.has(method));
+    return this.#calls.all.some(({ method }) => openingMethods.has(method));
   }
 
   #hasChanged(call: OpenCall, answer: Message): void {

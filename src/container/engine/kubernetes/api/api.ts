@@ -1,10 +1,11 @@
 /** What is asked of the API server. Paths are absolute, as `/api/v1/namespaces/x/pods`, and may have a query. */
 import type { Duplex } from 'node:stream';
+import type { SilenceLimits } from '../../silence';
 import { ApiRefusal } from './api-error';
 import type { Cluster } from './kubeconfig';
 import { printedBy } from './exec';
 import { openForward } from './port-forward';
-import { Requests, type Limits, type Request } from './requests';
+import { Requests, type Request } from './requests';
 import { watch, type Listed, type WatchEvent } from './watch';
 
 /** How something is removed. Source: Kubernetes API, `DeleteOptions`. */
@@ -26,7 +27,7 @@ export class KubernetesApi {
   constructor(
     /** Whose API it is. */
     readonly cluster: Cluster,
-    limits?: Limits,
+    limits?: Partial<SilenceLimits>,
   ) {
     this.#requests = new Requests(cluster, limits);
   }

@@ -1,11 +1,9 @@
-/**
- * Requests to the API server, each watched: one to a server that is stuck, or behind a network that is gone, would never
- * end. Slow is not silent, so the server is asked for a sign of life before it is given up.
- */
+/** Requests to the API server, each watched: a server that is stuck, or behind a network that is gone, never answers. */
 import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
+import { watchSilence, type SilenceLimits } from '../../silence';
 import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
 import type { Cluster } from './kubeconfig';
 import type { Credentials } from './exec-plugin';
@@ -24,22 +22,11 @@ export interface Request {
   readonly signal?: AbortSignal;
 }
 
-/** How long what may take, in milliseconds. */
-export interface Limits {
-  /** After this, the server is asked whether it is there, and then from time to time. */
-  readonly lookMs: number;
-  /** For it to say so. */
-  readonly signMs: number;
-}
-
 /** Of a connection, in Node's words, with the headers of the request on it. */
 type Settings = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> & {
   readonly headers: Readonly<Record<string, string>>;
 };
 
-const usualLimits: Limits = { lookMs: 10_000, signMs: 10_000 };
-/** How often it is asked before a request has failed, as no request takes long in a sound server: that is 90 s. */
-const maxLooks = 9;
 /** How often a server that has too much to do is asked again, and how long it may ask for, in seconds. */
 const maxRepeats = 5;
 const maxRetrySeconds = 10;
@@ -55,7 +42,7 @@ export class Requests {
   /** Nothing is asked yet. */
   constructor(
     readonly cluster: Cluster,
-    private readonly limits = usualLimits,
+    private readonly limits?: Partial<SilenceLimits>,
   ) {
     this.#url = new URL(cluster.server);
   }
@@ -146,7 +133,11 @@ export class Requests {
     const onAbort = (): void => end.abort(signal?.reason);
     if (signal?.aborted === true) onAbort();
     signal?.addEventListener('abort', onAbort);
-    const stop = this.#look((reason) => end.abort(reason));
+    const stop = watchSilence(
+      async (sign) => (await this.#ask({ method: 'GET', path: signPath, signal: sign }, {})).resume(),
+      (seconds, isThere) => end.abort(new ApiSilent(seconds, isThere)),
+      this.limits,
+    );
     try {
       return await done(end.signal);
     } catch (reason) {
@@ -154,37 +145,6 @@ export class Requests {
     } finally {
       stop();
       signal?.removeEventListener('abort', onAbort);
-    }
-  }
-
-  /** Tells once if the server leaves a request without an answer, unless what is returned is called before. */
-  #look(onSilent: (reason: ApiSilent) => void): () => void {
-    const { lookMs, signMs } = this.limits;
-    let isOver = false;
-    let looks = 0;
-    const later = () => setTimeout(() => void look(), lookMs).unref();
-    const look = async (): Promise<void> => {
-      const isThere = await this.#givesSign();
-      if (isOver) return;
-      looks++;
-      if (isThere && looks < maxLooks) timer = later();
-      else onSilent(new ApiSilent((looks * lookMs + (isThere ? 0 : signMs)) / 1_000, isThere));
-    };
-    let timer = later();
-    return () => {
-      isOver = true;
-      clearTimeout(timer);
-    };
-  }
-
-  async #givesSign(): Promise<boolean> {
-    const signal = AbortSignal.timeout(this.limits.signMs);
-    try {
-      const answer = await this.#ask({ method: 'GET', path: signPath, signal }, {});
-      answer.resume();
-      return true;
-    } catch {
-      return false;
     }
   }
 }

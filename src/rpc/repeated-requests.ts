@@ -1,4 +1,4 @@
-/** The requests that every new child gets again: sign-ins, and the choice of providers. */
+/** The requests that a later agent gets again: sign-ins, and the choice of providers. */
 
 /** A request that is repeated. It is in memory only: params may be secret. */
 export interface Repeat {
@@ -7,12 +7,12 @@ export interface Repeat {
   readonly params: string | undefined;
 }
 
-/** How many requests are repeated to a new child: more than there are sign-ins and providers. */
+/** How many requests are repeated: more than there are sign-ins and providers. */
 const maxRepeats = 100;
 
-/** The repeated requests of one proxy, in the order in which a new child gets them. */
+/** The repeated requests of one editor, in the order in which a later agent gets them. */
 export class Repeats {
-  readonly #repeats: Repeat[] = [];
+  #repeats: Repeat[] = [];
 
   /** A copy of the list as it is now. */
   all(): Repeat[] {
@@ -24,20 +24,19 @@ export class Repeats {
     return this.#repeats.includes(repeat);
   }
 
-  /** Later children get this request too, after the earlier ones. */
+  /** Later agents get this request too, after the earlier ones. */
   remember(repeat: Repeat): void {
     this.forget(repeat);
     this.#repeats.push(repeat);
     if (this.#repeats.length > maxRepeats) this.#repeats.shift();
   }
 
-  /** Later children do not get this request. */
-  forget(repeat: Repeat): void {
-    const index = this.#repeats.findIndex((known) => isSame(known, repeat));
-    if (index >= 0) this.#repeats.splice(index, 1);
+  /** Later agents do not get this request. */
+  forget({ method, params }: Repeat): void {
+    this.#repeats = this.#repeats.filter((known) => known.method !== method || known.params !== params);
   }
 
-  /** Later children get none of the requests so far, which are returned. */
+  /** Later agents get none of the requests so far, which are returned. */
   forgetAll(): readonly Repeat[] {
     return this.#repeats.splice(0);
   }
@@ -46,8 +45,4 @@ export class Repeats {
   restore(repeats: readonly Repeat[]): void {
     this.#repeats.unshift(...repeats);
   }
-}
-
-function isSame(a: Repeat, b: Repeat): boolean {
-  return a.method === b.method && a.params === b.params;
 }

@@ -1,8 +1,8 @@
 /** The requests that one agent has not answered yet. */
 import type { CaiError } from '../../errors';
-import { findById } from '../../rpc/answer';
 import type { Plan } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
+import { OpenRequests } from '../../rpc/open-requests';
 
 /** A request that the agent has to answer. Exactly one of the two callbacks is called, once. */
 export interface ChildRequest {
@@ -19,7 +19,7 @@ export interface ChildRequest {
 }
 
 /** A request that was sent, with the id (JSON text) that the agent knows. */
-export type OpenRequest = ChildRequest & {
+export type SentRequest = ChildRequest & {
   /** The id on the agent's side. */
   readonly childId: string;
   /** How many bytes the agent was sent before it. */
@@ -27,27 +27,25 @@ export type OpenRequest = ChildRequest & {
 };
 
 /** The requests that are open at one agent. */
-export class OpenRequests {
-  readonly #requests = new Map<string, OpenRequest>();
-  /** How many prompts are open, by session. */
-  readonly #prompts = new Map<object, number>();
+export class ChildRequests {
+  readonly #open = new OpenRequests<SentRequest>();
   /** Who waits for the end of a session's last prompt. */
   readonly #quietWaits = new Map<object, (() => void)[]>();
 
   /** How many are open. */
   get size(): number {
-    return this.#requests.size;
+    return this.#open.size;
   }
 
   /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
   add(childId: string, request: ChildRequest, sentAt = 0): void {
     // In this order: a member behind the spread costs a microsecond more.
-    this.#put({ childId, sentAt, ...request });
+    this.#open.add(childId, { childId, sentAt, ...request });
   }
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
-  find(childId: string): OpenRequest | undefined {
-    return findById(this.#requests, childId);
+  find(childId: string): SentRequest | undefined {
+    return this.#open.find(childId);
   }
 
   /**
@@ -55,12 +53,12 @@ export class OpenRequests {
    * open, so that whoever catches the error can fail it.
    */
   settle(childId: string, answer: Message): boolean {
-    const request = this.#take(childId);
+    const request = this.#open.take(childId);
     if (request === undefined) return false;
     try {
       request.onAnswer(answer);
     } catch (reason) {
-      this.#put(request);
+      this.#open.add(request.childId, request);
       throw reason;
     }
     this.#wake(request.session);
@@ -69,31 +67,29 @@ export class OpenRequests {
 
   /** Fails one request; false if it is not open. */
   fail(childId: string, reason: CaiError): boolean {
-    const request = this.#take(childId);
+    const request = this.#open.take(childId);
     request?.onFailure(reason);
     this.#wake(request?.session);
     return request !== undefined;
   }
 
   failAll(reason: CaiError): void {
-    for (const childId of [...this.#requests.keys()]) this.fail(childId, reason);
+    this.failAfter(0, reason);
   }
 
   /** Fails the requests that were sent after so many bytes. */
   failAfter(sentBytes: number, reason: CaiError): void {
-    for (const { childId, sentAt } of [...this.#requests.values()])
-      if (sentAt >= sentBytes) this.fail(childId, reason);
+    for (const { childId, sentAt } of this.#open.all) if (sentAt >= sentBytes) this.fail(childId, reason);
   }
 
   /** Forgets all requests without calling anybody. */
   clear(): void {
-    this.#requests.clear();
-    this.#prompts.clear();
+    this.#open.takeAll();
   }
 
   /** Whether a prompt of the session is open: its turn goes on. */
   hasPrompt(session: object): boolean {
-    return this.#prompts.has(session);
+    return this.#open.all.some((each) => each.session === session && each.method === 'session/prompt');
   }
 
   /** Calls back when no prompt of the session is open, which may be at once. */
@@ -102,31 +98,10 @@ export class OpenRequests {
     this.#wake(session);
   }
 
-  #put(request: OpenRequest): void {
-    this.#requests.set(request.childId, request);
-    this.#count(request, 1);
-  }
-
-  #take(childId: string): OpenRequest | undefined {
-    const request = this.find(childId);
-    if (request === undefined) return undefined;
-    this.#requests.delete(request.childId);
-    this.#count(request, -1);
-    return request;
-  }
-
-  #count({ method, session }: OpenRequest, more: 1 | -1): void {
-    if (session === undefined || method !== 'session/prompt') return;
-    const count = (this.#prompts.get(session) ?? 0) + more;
-    if (count > 0) this.#prompts.set(session, count);
-    else this.#prompts.delete(session);
-  }
-
   #wake(session: object | undefined): void {
-    if (session === undefined || this.#prompts.has(session)) return;
-    const waits = this.#quietWaits.get(session);
-    if (waits === undefined) return;
-    this.#quietWaits.delete(session);
+    const waits = session && this.#quietWaits.get(session);
+    if (waits === undefined || this.hasPrompt(session!)) return;
+    this.#quietWaits.delete(session!);
     for (const resolve of waits) resolve();
   }
 }

@@ -1,4 +1,4 @@
-import { OpenCalls } from '../../../src/served/client/open-calls';
+import { ServerRequests } from '../../../src/served/client/server-requests';
 import { scanCall, type Message } from '../../../src/rpc/message';
 import { planOf } from '../../../src/rpc/json';
 
@@ -14,23 +14,9 @@ function idOf(line: Buffer): string {
   return scanCall(line, plan).id!;
 }
 
-describe('requests of the editor', () => {
-  test('are open until they are answered, also if the server writes an id otherwise', () => {
-    const calls = new OpenCalls();
-    for (const id of ['1', '"1"', '5'])
-      calls.open({ id, method: '_ask', sessionId: undefined, kept: undefined });
-
-    expect(calls.finish('5.0')).toMatchObject({ id: '5' });
-    expect(calls.finish('5')).toBeUndefined();
-    expect(calls.finish('"1"')).toMatchObject({ id: '"1"' });
-    expect(calls.takeAll()).toMatchObject([{ id: '1' }]);
-    expect(calls.ofEditor).toEqual([]);
-  });
-});
-
-describe('requests of the server', () => {
-  test('and all about them pass as they are', () => {
-    const calls = new OpenCalls();
+describe('ServerRequests', () => {
+  test('passes requests and all about them as they are', () => {
+    const calls = new ServerRequests();
 
     expect(calls.toEditor(asked('1'))).toEqual(asked('1').line);
     expect(calls.cancelToEditor(cancel('1'))).toEqual(cancel('1').line);
@@ -39,8 +25,8 @@ describe('requests of the server', () => {
     expect(calls.toServer(answer('2'))).toEqual(answer('2').line);
   });
 
-  test('that are withdrawn keep their ids from others until they are answered', () => {
-    const calls = new OpenCalls();
+  test('keeps the ids of withdrawn requests from others until they are answered', () => {
+    const calls = new ServerRequests();
     calls.toEditor(asked('1'));
     calls.toEditor(asked('2'));
     calls.toServer(answer('2'));
@@ -57,8 +43,8 @@ describe('requests of the server', () => {
     expect(calls.toEditor(asked('1'))).toEqual(asked('1').line);
   });
 
-  test('are withdrawn by the ids that the editor knows', () => {
-    const calls = new OpenCalls();
+  test('withdraws requests by the ids that the editor knows', () => {
+    const calls = new ServerRequests();
     calls.toEditor(asked('1'));
     calls.withdrawAll();
     const id = idOf(calls.toEditor(asked('1')));
