@@ -4,10 +4,19 @@
  */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build as bundle } from 'esbuild';
 import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..');
@@ -53,6 +62,9 @@ const sharedErrors = {
   },
 };
 
+/** Folders of the packages that bundles have something of, below the root. */
+const bundled = new Set(['node_modules/@devcontainers/cli']);
+
 await build({ ...options, entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
@@ -80,6 +92,8 @@ await build({
   entryPoints: commands.map((name) => `src/commands/${name}.ts`),
   plugins: [sharedErrors],
 });
+
+writeFileSync(join(root, 'dist/LICENCES.txt'), [...bundled].sort().map(licenceOf).join('\n'));
 
 const home = mkdtempSync(join(tmpdir(), 'cai-build-'));
 try {
@@ -113,6 +127,28 @@ try {
   }
 } finally {
   rmSync(home, { recursive: true, force: true });
+}
+
+/** Bundles, and notes the packages. */
+async function build(parts) {
+  const { metafile } = await bundle({ ...parts, metafile: true });
+  for (const { inputs } of Object.values(metafile.outputs)) {
+    for (const path of Object.keys(inputs)) {
+      const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
+      if (folder !== undefined) bundled.add(folder);
+    }
+  }
+}
+
+/** The name, version and licence of a package, with the text where the package has one. */
+function licenceOf(folder) {
+  const { name, version, license, licenses } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  );
+  const isLicence = (file) => /^(licen[cs]e|copying|notice|thirdparty)/i.test(file);
+  const files = readdirSync(join(root, folder)).filter(isLicence);
+  const texts = files.map((file) => readFileSync(join(root, folder, file), 'utf8').trim());
+  return [`===== ${name} ${version} (${license ?? licenses[0].type}) =====`, ...texts, ''].join('\n\n');
 }
 
 /** Writes the declarations of these files, which say all that their exports need: nothing is looked up elsewhere. */

@@ -1,0 +1,53 @@
+/*
+ * `node pack.mjs FOLDER [ARCHITECTURE...]`: puts into the folder what people install: the npm package, with all libraries
+ * in its bundles and without dependencies or scripts; `install.sh`, which contains that package; and for each architecture
+ * (x64, arm64) a single file for Linux, which contains Node, too.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { makeSingle } from './single.mjs';
+
+const root = join(import.meta.dirname, '..');
+const [folder, ...architectures] = process.argv.slice(2);
+const release = resolve(folder);
+const source = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const { name, version, description, license, bin, exports, engines } = source;
+
+/** Caches are of this machine's Node; what is said about the devcontainer CLI is for its own users. */
+const isLeftOut = /\.cache$|devcontainers-cli\/(CHANGELOG|README|ThirdPartyNotices)/;
+
+const stage = mkdtempSync(join(tmpdir(), 'cai-pack-'));
+try {
+  for (const each of [...source.files, 'LICENSE', 'README.md']) {
+    const filter = (path) => !isLeftOut.test(path);
+    cpSync(join(root, each), join(stage, each), { recursive: true, filter });
+  }
+  // npx starts the program that has the name of the package.
+  const packed = {
+    name,
+    version,
+    description,
+    license,
+    bin: { containai: bin.cai, ...bin },
+    exports,
+    engines,
+  };
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`);
+  mkdirSync(release, { recursive: true });
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', release], {
+    cwd: stage,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  for (const each of architectures) await makeSingle(stage, join(release, `cai-linux-${each}`), each);
+} finally {
+  rmSync(stage, { recursive: true });
+}
+
+const archive = readFileSync(join(release, `${name}-${version}.tgz`)).toString('base64');
+const text = archive.replaceAll(/.{76}/g, '$&\n');
+const installer = readFileSync(join(import.meta.dirname, 'install.sh'), 'utf8');
+writeFileSync(join(release, 'install.sh'), `${installer}install <<'PACKAGE'\n${text}\nPACKAGE\n`, {
+  mode: 0o755,
+});
