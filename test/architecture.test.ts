@@ -249,6 +249,7 @@ describe('the sources', () => {
         'cursor/program',
         'workspace/git',
         'commands/run/exec',
+        'commands/support/update-notice',
         'system/program-output',
         'network/keys/keyring',
         'workspace/devcontainer/cli',

@@ -61,6 +61,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   Help: [
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
     ['config', 'show the configuration in effect', () => import('./workspace/config')],
+    ['update', 'install the newest version, or say how', () => import('./setup/update')],
     ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],
     ['NAME --help', 'more about a command'],
     ['--help', ''],
@@ -94,6 +95,7 @@ Environment:
   CAI_ACP_TEST_MODE=1          any agent name, run exactly as "<name> --acp"
   CAI_ACP_WORKSPACE_MOUNT=DIR  show the workspace to the agent as DIR
   CAI_LOG_LEVEL=LEVEL          silent, error, warn (default), info, debug
+  CAI_NO_UPDATE_CHECK=1        do not look for a newer version
   CAI_LOG_FILE=FILE            log to FILE instead of stderr
 `;
 
@@ -118,5 +120,8 @@ export async function run(name: string, args: readonly string[], host: Host): Pr
     throw new CaiError('USAGE', `"${name}" is not a command${hint}: see "cai --help"`);
   }
   process.stdout.on('error', () => process.exit(brokenPipeStatus));
-  return await (await load()).run(args, host);
+  const status = await (await load()).run(args, host);
+  const { noticeUpdate, wantsNotice } = await import('./support/update-notice');
+  if (wantsNotice(name, args, host)) noticeUpdate(host);
+  return status;
 }

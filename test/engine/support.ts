@@ -68,6 +68,7 @@ export class Cai {
   /** The user's whole environment. */
   readonly env: NodeJS.ProcessEnv = {
     PATH: process.env.PATH,
+    CAI_NO_UPDATE_CHECK: '1',
     HOME: this.home,
     XDG_CONFIG_HOME: join(this.home, 'config'),
     XDG_STATE_HOME: join(this.home, 'state'),

@@ -1,7 +1,9 @@
 /** What `npm run pack:all` makes, installed without a network by a user who is not root, in folders that were empty. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { version } from '../../package.json';
@@ -117,6 +119,35 @@ describe('the package', () => {
     writeFileSync(program, "import { connect } from 'containai'; console.log(typeof connect);");
 
     expect(execFileSync(process.execPath, [program], { encoding: 'utf8' })).toBe('function\n');
+  });
+
+  test('is updated by npm, where it is', async () => {
+    const latest = { name: 'containai', version: '99.0.0', bin: { cai: 'bin/cai' } };
+    const registry = createServer(({ url, headers }, response) => {
+      if (url!.endsWith('.tgz')) return void response.end(newArchive);
+      const dist = { tarball: `http://${headers.host}/containai.tgz` };
+      const versions = { [latest.version]: { ...latest, dist } };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ name: latest.name, 'dist-tags': { latest: latest.version }, versions }));
+    }).listen(0, '127.0.0.1');
+    const folder = newFolder();
+    mkdirSync(join(folder, 'package/bin'), { recursive: true });
+    writeFileSync(join(folder, 'package/package.json'), JSON.stringify(latest));
+    writeFileSync(join(folder, 'package/bin/cai'), '#!/bin/sh\necho newer\n', { mode: 0o755 });
+    const newArchive = execFileSync('tar', ['-cz', '-C', folder, 'package']);
+    const other = newFolder();
+    npm('install', '--global', '--silent', '--prefix', other, archive);
+    try {
+      await once(registry, 'listening');
+      const address = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
+      const online = { ...env, npm_config_offline: 'false', npm_config_registry: address };
+      const { status } = await runCli(['update'], { env: online, program: join(other, 'bin/cai') });
+
+      expect(status).toBe(0);
+      expect(execFileSync(join(other, 'bin/cai'), { encoding: 'utf8' })).toBe('newer\n');
+    } finally {
+      registry.close();
+    }
   });
 
   test('serves agents, with the page for browsers', async () => {

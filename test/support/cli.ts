@@ -10,7 +10,7 @@ export const cai = process.env.CAI_BIN ?? resolve(__dirname, '../../bin/cai');
 
 /** How a run differs from the usual. */
 export interface CliOptions {
-  /** Environment, besides PATH. */
+  /** Environment, besides PATH; nothing looks for newer versions unless it says so. */
   readonly env?: NodeJS.ProcessEnv;
   /** Working directory; default: this one. */
   readonly cwd?: string;
@@ -53,7 +53,10 @@ export async function runInTerminal(args: readonly string[], options: CliOptions
 
 async function run(program: string, args: readonly string[], options: CliOptions): Promise<CliResult> {
   const { env, cwd, input = '' } = options;
-  const child = spawn(program, args, { cwd, env: { PATH: process.env.PATH, ...env } });
+  const child = spawn(program, args, {
+    cwd,
+    env: { PATH: process.env.PATH, CAI_NO_UPDATE_CHECK: '1', ...env },
+  });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));

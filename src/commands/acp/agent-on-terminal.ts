@@ -18,7 +18,10 @@ export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: b
 }
 
 /** Resolves with the exit status, 128 + N when signal N ended the command; rejects with `AGENT_START`. */
-export async function runInteractive(agent: AgentCommand, env: NodeJS.ProcessEnv): Promise<number> {
+export async function runInteractive(
+  agent: Pick<AgentCommand, 'name' | 'command'>,
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
   const [program, ...args] = agent.command;
   try {
     const child = spawn(program, args, { env, stdio: 'inherit' });

@@ -1,0 +1,63 @@
+/** A look for a newer version, once a day, while a person works in a terminal. */
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { name as packageName, version } from '../../../package.json';
+import type { Host } from '../../system/host';
+import { safeProgram } from '../../system/paths/safe-program';
+import { unlessFails } from '../../system/unless';
+import { tell } from './terminal';
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** Commands that programs start, or whose business it is. */
+const silentCommands = [
+  'bridge',
+  'terminal',
+  'complete',
+  'completion',
+  'connect',
+  'replay',
+  'serve',
+  'update',
+];
+const silentOptions = ['--help', '-h', '--quiet', '-q', '--json'];
+
+/** Whether somebody who reads stderr wants to hear of it after this command. */
+export function wantsNotice(command: string, args: readonly string[], { env }: Host): boolean {
+  const isOff = env.CAI_NO_UPDATE_CHECK === '1' || !['', undefined, 'false'].includes(env.CI);
+  const isSilent = silentCommands.includes(command) || args.some((each) => silentOptions.includes(each));
+  return process.stderr.isTTY && !isOff && !isSilent;
+}
+
+/** Says on stderr, once, if the last look has found a newer version; else starts the next one if it is due. Never fails. */
+export function noticeUpdate(host: Host): void {
+  unlessFails(() => {
+    const file = join(host.folders.state, 'newest-version');
+    const newest = unlessFails(() => readFileSync(file, 'utf8').trim()) ?? '';
+    if (/^\d+\.\d+\.\d+$/.test(newest) && newest.localeCompare(version, 'en', { numeric: true }) > 0) {
+      tell(`version ${newest} is out, this is ${version}: run "cai update"`);
+      writeFileSync(file, '');
+    }
+    const lookedMs = unlessFails(() => statSync(file).mtimeMs) ?? 0;
+    if (Date.now() - lookedMs > dayMs) look(file, host);
+  });
+}
+
+/** npm itself asks its registry, and writes into the file, whose time is that of the look. Nothing waits for it. */
+function look(file: string, host: Host): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const output = openSync(file, 'w', 0o600);
+  try {
+    const npm = safeProgram('npm', host);
+    if (npm === undefined) return;
+    const options = ['--fetch-timeout=10000', '--fetch-retries=0', '--no-update-notifier'];
+    // Not in the current folder: an agent may have written settings of npm there.
+    spawn(npm, ['view', packageName, 'version', ...options], {
+      ...{ cwd: '/', env: host.envForOthers, detached: true, stdio: ['ignore', output, 'ignore'] },
+    })
+      .on('error', () => undefined)
+      .unref();
+  } finally {
+    closeSync(output);
+  }
+}

@@ -1,0 +1,145 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, watch, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { version } from '../../../package.json';
+import { wantsNotice } from '../../../src/commands/support/update-notice';
+import { Host } from '../../../src/system/host';
+import { runCli, runInTerminal, userWith } from '../../support/cli';
+import { newFolder } from '../../support/temp-folder';
+
+const newer = '98.10.0';
+const notice = `cai: version ${newer} is out, this is ${version}: run "cai update"`;
+
+/** npm's registry, as far as it is asked. */
+let registry: Server;
+let asked: string[] = [];
+/** A folder with what gives a program a terminal, and nothing else. */
+const programs = newFolder();
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  symlinkSync(execFileSync('which', ['script'], { encoding: 'utf8' }).trim(), join(programs, 'script'));
+  registry = createServer(({ url }, response) => {
+    asked.push(url!);
+    const packument = {
+      name: 'containai',
+      'dist-tags': { latest: newer },
+      versions: { [newer]: { version: newer } },
+    };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(packument));
+  }).listen(0, '127.0.0.1');
+  await once(registry, 'listening');
+  env = {
+    CAI_NO_UPDATE_CHECK: '',
+    npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
+  };
+});
+
+afterAll(() => void registry.close());
+
+function newUser(more: NodeJS.ProcessEnv = {}) {
+  asked = [];
+  const user = userWith('', { ...env, ...more });
+  const folder = join(user.cwd!, '.local/state/containai');
+  mkdirSync(folder, { recursive: true });
+  return { user, folder, file: join(folder, 'newest-version') };
+}
+
+/** Resolves when the file has something in it. */
+async function filled(folder: string, file: string): Promise<void> {
+  const watcher = watch(folder);
+  try {
+    while (!existsSync(file) || readFileSync(file, 'utf8') === '') await once(watcher, 'change');
+  } finally {
+    watcher.close();
+  }
+}
+
+test('npm is asked behind the first command, and what it says is told once, after the next', async () => {
+  const { user, folder, file } = newUser();
+
+  const first = await runInTerminal(['config'], user);
+  await filled(folder, file);
+  const second = await runInTerminal(['config'], user);
+  const third = await runInTerminal(['config'], user);
+
+  expect(asked).toEqual(['/containai']);
+  expect([first, second, third].map(({ status }) => status)).toEqual([0, 0, 0]);
+  expect(second.stdout).toBe(`${third.stdout}${notice}\r\n`);
+  expect(first.stdout).toBe(third.stdout);
+});
+
+test('npm is asked again after a day', async () => {
+  const { user, folder, file } = newUser();
+  writeFileSync(file, '');
+  utimesSync(file, new Date(), new Date(Date.now() - 25 * 60 * 60 * 1000));
+
+  await runInTerminal(['config'], user);
+  await filled(folder, file);
+
+  expect(asked).toEqual(['/containai']);
+});
+
+test.each([version, '0.0.9', 'evil\u001b[2J', '99.0.0-rc.1'])('nothing is said of %j', async (answer) => {
+  const { user, file } = newUser();
+  writeFileSync(file, answer);
+
+  expect((await runInTerminal(['config'], user)).stdout).not.toContain('cai update');
+});
+
+test.each([
+  ['without npm', { PATH: programs }],
+  ['without a registry', { npm_config_registry: 'http://127.0.0.1:9/' }],
+  ['without a folder for the state', { XDG_STATE_HOME: '/dev/null' }],
+])('a command works %s', async (_, more) => {
+  const { user } = newUser(more);
+
+  const { status, stdout } = await runInTerminal(['agents', 'show', 'claude'], user);
+
+  expect(stdout).not.toMatch(/newest|ENOENT|ENOTDIR/);
+  expect(status).toBe(0);
+});
+
+test.each([
+  ['speaks ACP', ['--acp', 'nobody'], {}],
+  ['prints its help', ['config', '--help'], {}],
+  ['prints help', ['--help'], {}],
+  ['prints the version', ['--version'], {}],
+  ['runs in CI', ['config'], { CI: 'true' }],
+  ['runs for somebody who wants no check', ['config'], { CAI_NO_UPDATE_CHECK: '1' }],
+])('no look for a program that %s', async (_, args, more) => {
+  const { user, file } = newUser(more);
+
+  await runInTerminal(args, user);
+
+  expect(existsSync(file)).toBe(false);
+});
+
+test('no look where stderr is not a terminal', async () => {
+  const { user, file } = newUser();
+
+  await runCli(['config'], user);
+
+  expect(existsSync(file)).toBe(false);
+});
+
+describe('in a terminal', () => {
+  const before = Object.getOwnPropertyDescriptor(process.stderr, 'isTTY');
+  beforeAll(() => void Object.defineProperty(process.stderr, 'isTTY', { value: true, configurable: true }));
+  afterAll(() => void Object.defineProperty(process.stderr, 'isTTY', before ?? { value: undefined }));
+
+  test.each([
+    ['exec', ['--quiet', '--', 'true'], false],
+    ['exec', ['--', 'true'], true],
+    ['serve', [], false],
+    ['connect', [], false],
+    ['terminal', ['token'], false],
+    ['ps', [], true],
+    ['ps', ['--json'], false],
+  ])('cai %s %j: %s', (command, args, wanted) => {
+    expect(wantsNotice(command, args, new Host({}))).toBe(wanted);
+  });
+});
