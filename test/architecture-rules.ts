@@ -63,15 +63,15 @@ export function staticImports(sources: readonly Source[], path: string, part: st
 
 /**
  * Imports of what is behind a door, from outside its parent folder, or from outside the folder if that is at the top.
- * `doors`: for each folder the file to import.
+ * `doors`: for each folder the file to import; a room inside a room may have one, too.
  */
 export function backDoors(sources: readonly Source[], doors: Readonly<Record<string, string>>): string[] {
-  const edges = edgesOf(sources);
+  const behind = edgesOf(sources).filter(({ to }) => !Object.values(doors).includes(to));
   return Object.entries(doors).flatMap(([folder, door]) => {
     const parent = posix.dirname(folder);
     const inside = parent === '.' ? folder : `${parent}/`;
-    return edges
-      .filter(({ from, to }) => isIn(to, [folder]) && to !== door && !isIn(from, [inside]))
+    return behind
+      .filter(({ from, to }) => isIn(to, [folder]) && !isIn(from, [inside]))
       .map(({ from, to }) => `${from} imports ${to}, and not ${door}`);
   });
 }
@@ -84,10 +84,11 @@ export function longFiles(sources: readonly Source[], maxLines: number): string[
     .map(({ path, lines }) => `${path} has ${lines} lines`);
 }
 
-/** Folders with more files than that, those in folders below them not counted. */
+/** Folders with more files than that; doors and the files in folders below them are not counted. */
 export function crowdedFolders(paths: readonly string[], maxFiles: number): string[] {
   const counts = new Map<string, number>();
-  for (const folder of paths.map((path) => posix.dirname(path)))
+  const files = paths.filter((path) => posix.basename(path) !== 'index');
+  for (const folder of files.map((path) => posix.dirname(path)))
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
   return [...counts]
     .filter(([, count]) => count > maxFiles)

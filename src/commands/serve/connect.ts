@@ -1,5 +1,5 @@
 /** `cai connect`: an agent on a server, for an editor that starts it as a program: stdin and stdout carry ACP alone. */
-import { accessTo, readAddress, EditorConnection, Guard } from '../../served';
+import { accessTo, readAddress, EditorConnection, Guard } from '../../served/client';
 import { loadConfig } from '../../config/config';
 import { ownTokenFile } from '../../config/serve-places';
 import { CaiError } from '../../errors';

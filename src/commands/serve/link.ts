@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { serveSocket } from '../../config/serve-places';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { Tokens } from '../../served';
+import { Tokens } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';

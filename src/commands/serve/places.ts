@@ -3,14 +3,8 @@ import type { Config } from '../../config/config';
 import { servePort, serveSocket } from '../../config/serve-places';
 import { messageOf } from '../../errors';
 import { AgentFolders } from '../../system/paths/agent-folders';
-import {
-  checkListen,
-  checkSocketPath,
-  addressOf,
-  urlOf,
-  type ListenAddress,
-  type Server,
-} from '../../served';
+import { addressOf, urlOf, type ListenAddress, type Server } from '../../served/server';
+import { checkListen, checkSocketPath } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { tell } from '../support/terminal';
 

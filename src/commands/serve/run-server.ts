@@ -11,16 +11,14 @@ import {
   type ListenAddress,
   ChatBridge,
   Connections,
-  Door,
-  WaitingSockets,
-  tlsOptionsOf,
   Metrics,
   pageAddress,
   type Remembered,
   Routes,
   Server,
   spareSockets,
-} from '../../served';
+} from '../../served/server';
+import { Door, WaitingSockets, tlsOptionsOf } from '../../served/server/door';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { openLog, type Log } from '../../system/log';

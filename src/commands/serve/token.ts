@@ -3,7 +3,7 @@ import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { isPersonName, ownerName } from '../../config/serve-words';
 import { nearest } from '../../config/nearest';
 import { CaiError } from '../../errors';
-import { Tokens, Users } from '../../served';
+import { Tokens, Users } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { catalog, resolveAgent } from '../../agent/catalog';
 import { loadConfig } from '../../config/config';
 import { ownValue } from '../../config/own-property';
-import { readAddress } from '../../served';
+import { readAddress } from '../../served/client';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { declare } from '../support/command';
