@@ -7,9 +7,12 @@ import { CaiError, rpcCode } from '../errors';
 import { errorLine, type RpcError } from '../rpc/answer';
 import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
 import { openBrace, skipSpace } from '../rpc/json';
+import { tooLong, type OverlongLine } from '../rpc/line';
 import { Skim } from '../rpc/long-line';
+import { quoted } from '../system/quoted';
 import type { WorkspaceChild } from './child/workspace-child';
 import type { Core } from './relay/core';
+import { tellInThread } from './relay/thread';
 
 const texts = {
   json: 'Parse error: the line is not JSON in UTF-8',
@@ -19,7 +22,26 @@ const texts = {
   duplicate: 'Invalid request: a key that the message is routed by stands twice',
 } as const;
 
-const overlong = 'the line is longer than the limit';
+/** Control characters, and the operating system commands and control sequences that they begin. Source: ECMA-48. */
+const controls = /\p{Cc}(?:\][^\p{Cc}]*\p{Cc}\\?|\[[0-?]*[ -/]*[@-~])?/gu;
+/** How much may stand before a message and after it, in bytes. */
+const maxAroundBytes = 4 * 1024;
+
+/**
+ * The message on a line that has more before or after it, as the end of a banner or a sequence for a terminal;
+ * `undefined`: there is none, or words before it, as in a log, say that it is only quoted.
+ */
+export function messageWithin(line: Buffer): Buffer | undefined {
+  const start = line.indexOf('{"');
+  const end = line.lastIndexOf('}') + 1;
+  if (start < 0 || start > maxAroundBytes || end <= start || line.length - end > maxAroundBytes)
+    return undefined;
+  const [before, after] = [line.subarray(0, start), line.subarray(end)].map((each) =>
+    each.toString().replace(controls, ''),
+  );
+  const isQuoted = /[\p{L}\p{N}]/u.test(before!) && /[\s:=([,"'`]$/.test(before!);
+  return isQuoted || after!.trim() !== '' ? undefined : line.subarray(start, end);
+}
 
 /** Answers for lines that cannot be passed on. */
 export class Defects {
@@ -50,29 +72,32 @@ export class Defects {
     const skim = new Skim();
     skim.push(line);
     const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
-    this.#refuseFromAgent(child, skim, { code, message: texts[defect!] });
+    const beginning = quoted(line.toString('utf8', 0, 80));
+    this.#refuseFromAgent(child, skim, { code, message: `${texts[defect!]}. It begins with ${beginning}` });
   }
 
   /** A line of the editor that is longer than the limit. */
-  overlongFromEditor(skim: Skim): void {
-    this.core.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
-    const { id } = skim;
-    if (skim.isResponse && id !== undefined && this.#failAgentRequest(id)) return;
-    if (id !== undefined || !skim.isMethod) this.refuse(id ?? 'null', overlong);
+  overlongFromEditor(line: OverlongLine): void {
+    const { id, isMethod, isResponse, length: bytes } = line.skim;
+    this.core.log.warn({ bytes }, 'an over-long line of the editor was refused');
+    if (isResponse && id !== undefined && this.#failAgentRequest(id)) return;
+    if (id !== undefined || !isMethod)
+      this.refuse(id ?? 'null', `the line ${tooLong(line, 'acp.max_line_from_editor')}`);
   }
 
-  /**
-   * A line of an agent that is longer than the limit. If its id is unknown, nobody can be answered: the agent is
-   * ended.
-   */
-  overlongFromAgent(child: WorkspaceChild, skim: Skim): void {
-    this.core.log.error({ root: child.root }, 'an over-long line of the agent was refused');
+  /** A line of an agent that is longer than the limit. A notification is left out, and its user is told. */
+  overlongFromAgent(child: WorkspaceChild, line: OverlongLine): void {
+    const { core } = this;
+    const { skim } = line;
+    core.log.error({ root: child.root, bytes: skim.length }, 'an over-long line of the agent was refused');
+    const why = tooLong(line, 'acp.max_line_to_editor');
     if (skim.isKnown) {
-      const error = { code: rpcCode.invalidRequest, message: `Invalid request: ${overlong}` };
-      this.#refuseFromAgent(child, skim, error);
-    } else {
-      const text = `the agent was ended: ${overlong} and has no id at its beginning`;
-      end(child, new CaiError('AGENT_EXITED', text));
+      const message = `Invalid request: the line ${why}`;
+      this.#refuseFromAgent(child, skim, { code: rpcCode.invalidRequest, message });
+    } else if (skim.sessionId !== undefined) {
+      const session = core.sessions.of(child).byAgentId.get(skim.sessionId);
+      const note = { title: 'A message of the agent was left out.', description: `Its line ${why}.` };
+      if (session !== undefined) tellInThread(core, session, note);
     }
   }
 

@@ -16,7 +16,7 @@ import { Core } from './relay/core';
 import type { Call } from './sessions/call';
 import { CursorRequests } from './cursor/requests';
 import { Questions } from './observers/questions';
-import { Defects, repairedError } from './defects';
+import { Defects, messageWithin, repairedError } from './defects';
 import { EditorCalls } from './calls/editor-calls';
 import { agentRow } from '../rpc/protocol/acting-methods';
 import { errorObject } from '../rpc/protocol/fields';
@@ -115,7 +115,7 @@ export class Proxy {
   /** Takes one line of the editor. */
   fromEditor(line: Buffer | OverlongLine): void {
     if (!Buffer.isBuffer(line)) {
-      this.#defects.overlongFromEditor(line.skim);
+      this.#defects.overlongFromEditor(line);
       return;
     }
     const message = this.#editorScanner.scan(line);
@@ -159,11 +159,13 @@ export class Proxy {
     const { records } = child;
     if (!Buffer.isBuffer(line)) {
       records?.fromAgent(line, false, child);
-      this.#defects.overlongFromAgent(child, line.skim);
+      this.#defects.overlongFromAgent(child, line);
       return;
     }
-    const message = this.#scannerOf(child).scan(line);
+    let message = this.#scannerOf(child).scan(line);
     records?.fromAgent(line, message.kind === 'defect', child);
+    const within = message.defect === 'json' ? messageWithin(line) : undefined;
+    if (within !== undefined) message = this.#scannerOf(child).scan(within);
     if (message.kind === 'request' || message.kind === 'notification')
       this.#agentRequests.serve(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);

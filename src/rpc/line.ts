@@ -16,13 +16,15 @@ const nothing = Buffer.alloc(0);
 export interface OverlongLine {
   /** What its envelope says, as far as it was read. */
   readonly skim: Skim;
+  /** How long a line may be, in bytes. */
+  readonly limitBytes: number;
 }
 
 /** Limits of a reader, in bytes. */
 export interface LineLimits {
   /** Longest line that is kept, without its LF; a CR before that counts. */
   readonly maxLineBytes: number;
-  /** How far into a longer line its id is looked for. */
+  /** How much of a longer line is read for its envelope before it is reported, which is at its end at the latest. */
   readonly maxSearchBytes: number;
 }
 
@@ -117,7 +119,7 @@ export class LineReader {
       this.#skim(piece);
     }
     const { skim } = this.#overlong;
-    return skim.isKnown || skim.length >= this.limits.maxSearchBytes ? this.#report() : undefined;
+    return skim.length >= this.limits.maxSearchBytes ? this.#report() : undefined;
   }
 
   /** The line ends with `piece`. */
@@ -174,14 +176,24 @@ export class LineReader {
   #skim(piece: Buffer): void {
     const { skim, isReported } = this.#overlong!;
     const room = this.limits.maxSearchBytes - skim.length;
-    if (!isReported && room > 0) skim.push(piece.subarray(0, room));
+    if (isReported || room <= 0) return;
+    if (skim.isKnown) skim.length += Math.min(piece.length, room);
+    else skim.push(piece.subarray(0, room));
   }
 
   #report(): OverlongLine | undefined {
     if (this.#overlong === undefined || this.#overlong.isReported) return undefined;
     this.#overlong.isReported = true;
-    return { skim: this.#overlong.skim };
+    return { skim: this.#overlong.skim, limitBytes: this.limits.maxLineBytes };
   }
+}
+
+/** Why an over-long line is refused, as the rest of a sentence; `setting`: the key of the configuration for its limit. */
+export function tooLong({ skim, limitBytes }: OverlongLine, setting: string): string {
+  const [size, limit] = [skim.length, limitBytes].map(
+    (bytes) => `${Math.ceil((10 * bytes) / 2 ** 20) / 10} MiB`,
+  );
+  return `has ${size}, more than the ${limit} of ${setting}: raise it in your configuration`;
 }
 
 /** Nothing but white space, which is no message. */

@@ -32,16 +32,20 @@ export class Skim {
   isResponse = false;
   /** It has `method` or `params`. */
   isMethod = false;
+  /** The `sessionId` of its params. */
+  sessionId: string | undefined;
   /** Bytes read. */
   length = 0;
 
   #depth = 0;
   #inString = false;
   #afterBackslash = false;
-  /** The string or scalar at depth 1 that is being read or was read last. */
+  /** The string or scalar of the envelope or the params that is being read or was read last. */
   #word: number[] = [];
   #inScalar = false;
   #key = '';
+  #inParams = false;
+  #param = '';
 
   /** The last id. */
   get id(): string | undefined {
@@ -75,11 +79,12 @@ export class Skim {
       this.#word = [];
       this.#keep(c);
     } else if (c === openBrace || c === openBracket) {
+      if (this.#depth === 1) this.#inParams = this.#key === 'params';
       this.#depth++;
     } else if (c === closeBrace || c === closeBracket) {
       this.#endMember();
       this.#depth--;
-    } else if (this.#depth !== 1 || c === space || c === tab || c === carriageReturn) {
+    } else if (!this.#isRead || c === space || c === tab || c === carriageReturn) {
       this.#inScalar = false;
     } else if (c === colon) {
       this.#setKey();
@@ -92,20 +97,35 @@ export class Skim {
     }
   }
 
+  get #isRead(): boolean {
+    return this.#depth === 1 || (this.#depth === 2 && this.#inParams);
+  }
+
   #keep(c: number): void {
-    if (this.#depth === 1 && this.#word.length <= maxWordBytes) this.#word.push(c);
+    if (this.#isRead && this.#word.length <= maxWordBytes) this.#word.push(c);
   }
 
   #setKey(): void {
     const word = this.#takeWord();
-    this.#key = word?.[0] === quote ? unquote(word, 0, word.length) : '';
+    const key = word?.[0] === quote ? unquote(word, 0, word.length) : '';
+    if (this.#depth === 2) {
+      this.#param = key;
+      return;
+    }
+    this.#key = key;
     if (this.#key === 'result' || this.#key === 'error') this.isResponse = true;
     if (this.#key === 'method' || this.#key === 'params') this.isMethod = true;
   }
 
   #endMember(): void {
-    if (this.#depth !== 1) return;
-    const text = this.#takeWord()?.toString('utf8');
+    if (!this.#isRead) return;
+    const word = this.#takeWord();
+    if (this.#depth === 2) {
+      if (this.#param === 'sessionId' && word?.[0] === quote) this.sessionId = unquote(word, 0, word.length);
+      this.#param = '';
+      return;
+    }
+    const text = word?.toString('utf8');
     const isId = this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false';
     if (isId && this.ids.length < maxIds) this.ids.push(text);
     this.#inScalar = false;

@@ -5,6 +5,8 @@ export interface Repeat {
   readonly method: string;
   /** Its params, JSON text. */
   readonly params: string | undefined;
+  /** It has succeeded: only then is it repeated. */
+  hasSucceeded?: boolean;
 }
 
 /** How many requests are repeated: more than there are sign-ins and providers. */
@@ -19,21 +21,29 @@ export class Repeats {
     return [...this.#repeats];
   }
 
-  /** Whether a request from `all` is still to be repeated. */
-  has(repeat: Repeat): boolean {
-    return this.#repeats.includes(repeat);
+  /** The first request from `among` that has succeeded and is still to be repeated. */
+  nextOf(among: ReadonlySet<Repeat>): Repeat | undefined {
+    return this.#repeats.find((repeat) => repeat.hasSucceeded === true && among.has(repeat));
   }
 
-  /** Later agents get this request too, after the earlier ones. */
+  /** Later agents get this request too, after the earlier ones, once it has succeeded. */
   remember(repeat: Repeat): void {
+    const known = this.#repeats.find((each) => isSame(each, repeat));
     this.forget(repeat);
+    repeat.hasSucceeded = known?.hasSucceeded === true;
     this.#repeats.push(repeat);
     if (this.#repeats.length > maxRepeats) this.#repeats.shift();
   }
 
+  /** It has succeeded. Returns whether it is still to be repeated. */
+  confirm(repeat: Repeat): boolean {
+    repeat.hasSucceeded = true;
+    return this.#repeats.includes(repeat);
+  }
+
   /** Later agents do not get this request. */
-  forget({ method, params }: Repeat): void {
-    this.#repeats = this.#repeats.filter((known) => known.method !== method || known.params !== params);
+  forget(repeat: Repeat): void {
+    this.#repeats = this.#repeats.filter((known) => !isSame(known, repeat));
   }
 
   /** Later agents get none of the requests so far, which are returned. */
@@ -45,4 +55,8 @@ export class Repeats {
   restore(repeats: readonly Repeat[]): void {
     this.#repeats.unshift(...repeats);
   }
+}
+
+function isSame(one: Repeat, other: Repeat): boolean {
+  return one.method === other.method && one.params === other.params;
 }

@@ -1,6 +1,5 @@
 import { Host } from '../../src/system/host';
 import { Defects } from '../../src/acp/defects';
-import { Skim } from '../../src/rpc/long-line';
 import type { WorkspaceChild } from '../../src/acp/child/workspace-child';
 import { noLog } from '../agent/agent-run';
 import { newCore } from '../support/sessions';
@@ -11,15 +10,12 @@ function newDefects(): Defects {
 
 describe('an agent over whose lines something went wrong', () => {
   test.each([
-    ['is ended', true, 2],
+    ['is ended', true, 1],
     ['gets no more time when it is being ended', false, 0],
   ])('%s', (_, isUsable, count) => {
     const abandon = jest.fn();
     const child = { root: '/w', isUsable, abandon } as unknown as WorkspaceChild;
-    const defects = newDefects();
-
-    defects.overlongFromAgent(child, new Skim());
-    defects.unservedFromAgent(child, new Error('a bug'));
+    newDefects().unservedFromAgent(child, new Error('a bug'));
 
     expect(abandon).toHaveBeenCalledTimes(count);
   });

@@ -292,6 +292,30 @@ describe('requests to one agent and of it', () => {
     expect(await sentBy(world, agent)).toEqual([success(id, 1)]);
   });
 
+  test.each([
+    ['a window title', '\u001b]0;agent: ready\u0007', ''],
+    ['a prompt', '> ', ''],
+    ['a banner', 'Welcome!', ''],
+    ['colours around it', '\u001b[?25l\u001b[32m', '\u001b[0m '],
+  ])('J6 an answer behind %s is found', async (_, before, after) => {
+    const { id: sessionId, agent } = session;
+    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    const answer = JSON.stringify({ jsonrpc: '2.0', id: call.id, result: { stopReason: 'end_turn' } });
+    agent.send(`${before}${answer}${after}\n`);
+
+    expect(await sentBy(world, agent)).toEqual([success(call.id, { stopReason: 'end_turn' })]);
+  });
+
+  test('J6 a broken answer behind other bytes fails its request, and the error shows its beginning', async () => {
+    const { id: sessionId, agent } = session;
+    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    agent.send(`\u001b[0m{"jsonrpc":"2.0","id":${call.id},"result":{"a":nothing}}\n`);
+
+    const [answer] = await sentBy(world, agent);
+    expect(answer).toEqual(failure(call.id, -32603));
+    expect(answer).toHaveProperty('error.message', expect.stringContaining('begins with "{\\"jsonrpc\\"'));
+  });
+
   test('J6 answers that an agent gives twice, or to nothing, are not passed on', async () => {
     const { id: sessionId, agent } = session;
     const call = await startCall(world, agent, '_x', { sessionId });

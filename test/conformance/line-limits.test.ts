@@ -62,7 +62,12 @@ describe('over-long lines', () => {
   test('D1 a request of the editor with one byte too many is answered -32600 under its id', async () => {
     world.send(`${lineOf(mib + 1, (x) => `{"jsonrpc":"2.0","id":"long","method":"_x","params":"${x}"}`)}\n`);
 
-    expect(await world.editor.response('long')).toEqual(failure('long', -32600));
+    const answer = await world.editor.response('long');
+    expect(answer).toEqual(failure('long', -32600));
+    expect(answer).toHaveProperty(
+      'error.message',
+      expect.stringMatching(/1\.1 MiB.+ 1 MiB.+max_line_from_editor/),
+    );
   });
 
   test.each([
@@ -126,18 +131,35 @@ describe('over-long lines', () => {
     expect(await session.agent.inbox.next(() => true)).toEqual(failure('asked', -32600));
   });
 
-  test.each([
-    ['a notification', `{"jsonrpc":"2.0","method":"session/update","params":"${filler}"}`],
-    ['an answer whose id comes too late', `{"jsonrpc":"2.0","result":"${filler}","id":1}`],
-    ['no JSON at all', `${filler}xx`],
-  ])('D1 an agent whose over-long line is %s is ended, and its requests fail', async (_, line) => {
-    const { id, agent } = await world.session(world.workspace('short-lived'), 'ended');
-    const prompt = await startCall(world, agent, 'session/prompt', { sessionId: id, prompt: [] });
-    sendLong(agent, `${line}\n`);
-    await agent.sawEof;
-    agent.order({ exit: 0 });
+  test('D1 an over-long answer of the agent fails its request though its id comes last', async () => {
+    const call = await startCall(world, session.agent, '_ask', { sessionId: session.id });
+    sendLong(session.agent, `{"jsonrpc":"2.0","result":"${filler}","id":${String(call.received.id)}}\n`);
 
-    expect(await world.editor.response(prompt.id)).toEqual(failure(prompt.id, -32603));
-    await agent.gone;
+    const message = expect.stringMatching(
+      /the line has 1\.1 MiB, more than the 1 MiB of acp\.max_line_to_editor: /,
+    ) as string;
+    const answer = await world.editor.response(call.id);
+    expect(answer).toEqual(failure(call.id, -32603));
+    expect(answer).toHaveProperty('error.message', message);
+  });
+
+  test('D1 an over-long notification of the agent is left out, and its thread says so', async () => {
+    const { id: sessionId, agentId, agent } = session;
+    const prompt = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    const text = `"sessionId":"${agentId}","update":{"sessionUpdate":"x","text":"${filler}"}`;
+    sendLong(agent, `{"jsonrpc":"2.0","method":"session/update","params":{${text}}}\n`);
+
+    const { params } = await world.editor.next('session/update');
+    expect(params).toMatchObject({ sessionId, _meta: { containai: true } });
+    expect(JSON.stringify(params)).toContain('has 1.1 MiB, more than the 1 MiB of acp.max_line_to_editor');
+    agent.say(agentId, 'more');
+    await world.editor.next('session/update');
+    expect(await prompt.end({ result: { stopReason: 'end_turn' } })).toHaveProperty('result');
+  });
+
+  test('D1 an over-long line of the agent that is no message is dropped', async () => {
+    sendLong(session.agent, `${filler}xx\n`);
+
+    expect(await sentBy(world, session.agent)).toEqual([]);
   });
 });

@@ -285,6 +285,20 @@ describe('session/list with two agents', () => {
     },
   );
 
+  test('S11 an agent whose list never ends is asked for 20 pages, and the others follow', async () => {
+    let params: Json = {};
+    for (let count = 1; count <= 20; count++) {
+      const [, { cursor }] = await listed(params, first, page([row(`${count}`, first)], 'repeat'));
+      params = { cursor };
+    }
+
+    const [, last] = await listed(params, second, page([row('1', second)]));
+
+    expect(last.ids[0]).toBe(second.id);
+    expect(last.cursor).toBeUndefined();
+    expect(await sentTo(world, first.agent)).toEqual([]);
+  });
+
   test('S12 with a folder only the agent of its workspace is asked, page by page', async () => {
     const { cwd } = second.agent;
 

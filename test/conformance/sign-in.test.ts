@@ -1,5 +1,6 @@
 /** Statements A: signing in, at all agents and at those that start later. */
 import { endAgent, exchange, sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
@@ -122,6 +123,23 @@ describe('signing in', () => {
     expect((await agent.inbox.next((message) => message.method !== 'initialize')).method).toBe('session/new');
   });
 
+  test('A2 only what has succeeded is repeated, also to an agent that has started meanwhile', async () => {
+    const id = world.ask('authenticate', { methodId: 'key' });
+    const signIn = await first.inbox.next('authenticate');
+    const { agent, opening } = await startAgent('a');
+    await agent.answer('session/new', { result: { sessionId: 's1' } });
+    expect(await world.editor.response(opening)).toMatchObject({ result: {} });
+    expect(agent.inbox.takeAll()).toEqual([]);
+
+    first.send({ id: signIn.id, result: {} });
+    await world.editor.response(id);
+
+    expect((await agent.answer('authenticate')).params).toEqual({ methodId: 'key' });
+    const later = await startAgent('b');
+    expect((await later.agent.answer('authenticate')).params).toEqual({ methodId: 'key' });
+    expect(world.editor.takeAll()).toEqual([]);
+  });
+
   test('A2 a repeated sign-in that fails does not keep the agent from its sessions', async () => {
     await signIn('authenticate', { methodId: 'key' });
     const { agent } = await startAgent('a');
@@ -154,4 +172,24 @@ describe('signing in', () => {
 
     expect(world.editor.lines.at(-1)!.toString()).toBe(`{"jsonrpc":"2.0","id":${opening},${answer}`);
   });
+});
+
+test('A2 a repeated sign-in that is not answered fails the start by its name, once', async () => {
+  const world = await World.initialized({ env: hastened });
+  try {
+    const first = await world.agent();
+    await exchange(world, first, 'authenticate', { methodId: 'key' });
+    const cwd = world.workspace('a');
+    const opening = world.ask('session/new', { cwd, mcpServers: [] });
+    const agent = await world.agent(cwd);
+    await agent.inbox.next('authenticate');
+
+    expect(await world.editor.response(opening)).toHaveProperty(
+      'error.message',
+      expect.stringMatching(/^agent "puppet" did not answer authenticate, .+ in 30 s: sign in again$/),
+    );
+    expect((await world.session(cwd, 's1')).agent).not.toBe(agent);
+  } finally {
+    await world.end();
+  }
 });

@@ -127,17 +127,20 @@ describe('an agent that ends before it answers initialize', () => {
   });
 });
 
-test('an agent that does not answer initialize in time is ended and started again', async () => {
+test('a command that does not answer initialize in time is told after one attempt, with its words', async () => {
   const cwd = await begin(`[acp]\nstart_timeout = "10s"\n${noDelay}`, hastened);
   const id = world.ask('session/new', { cwd, mcpServers: [] });
   const silent = await started(cwd);
   await silent.gone;
-  const agent = await started(cwd);
-  greet(agent);
-  await agent.answer('session/new', { result: { sessionId: 's' } });
 
-  expect(await world.editor.response(id)).toHaveProperty('result');
-  expect(await world.lastWords()).toContain('"class":"timeout"');
+  expect(await world.editor.response(id)).toHaveProperty(
+    'error.message',
+    expect.stringMatching(
+      /^agent "puppet" did not answer initialize in 10 s: does it speak ACP\?.+puppet\.pl"/,
+    ),
+  );
+  expect(world.agents).toHaveLength(2);
+  expect(await world.lastWords()).toContain('"class":"silent"');
 });
 
 test('an engine that is not there is looked for three times, and the error says what to do', async () => {

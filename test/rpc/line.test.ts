@@ -171,14 +171,19 @@ describe('LineReader', () => {
   });
 
   describe('reports an over-long line', () => {
-    test('as soon as it is known whom it concerns, and its rest not again', () => {
-      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 1_000 });
+    test('once its length is known, with what its beginning says', () => {
+      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: Infinity });
       reader.push(Buffer.from('{"id":7,"method":"m","params":"xxxx'));
-
-      expect(skimOf(reader.next())).toMatchObject({ id: '7', isMethod: true, isResponse: false });
       for (let i = 0; i < 100; i++) reader.push(Buffer.alloc(100, 'x'));
+      expect(reader.next()).toBeUndefined();
       reader.push(Buffer.from('"}\nnext\n'));
 
+      expect(skimOf(reader.next())).toMatchObject({
+        id: '7',
+        isMethod: true,
+        isResponse: false,
+        length: 10_037,
+      });
       expect(textOf(reader.next())).toBe('next');
     });
 

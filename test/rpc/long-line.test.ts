@@ -18,6 +18,12 @@ describe('Skim', () => {
   });
 
   test.each([
+    ['{"method":"m","params":{"a":{"sessionId":"b"},"sessionId":"\\u0061","x":["sessionId"]}}', 'a'],
+    ['{"params":{"sessionId":7,"a":"b"},"method":"m"}', undefined],
+    ['{"result":{"sessionId":"a"},"params":["sessionId","a"]}', undefined],
+  ])('finds the session of %s', (text, sessionId) => expect(skimmed(text).sessionId).toBe(sessionId));
+
+  test.each([
     ['an object', '{"id":{"id":7},"result":1}'],
     ['an array', '{"id":["a",7],"result":1}'],
     ['a boolean', '{"id":true,"result":1}'],

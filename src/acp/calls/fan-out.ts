@@ -6,9 +6,10 @@ import { cancelLine } from '../../rpc/answer';
 import { bodyTextOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
+import type { Repeat } from '../relay/repeated-requests';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
-import { CaiError } from '../../errors';
+import { CaiError, messageOf } from '../../errors';
 import { within } from '../../system/time-limit';
 
 /** How long the other children may take once one has answered, in milliseconds. */
@@ -28,7 +29,7 @@ export class FanOut {
     const { message, request, row } = call;
     if (request === undefined) return;
     const params = bodyTextOf(message);
-    const repeat = { method: message.method, params };
+    const repeat: Repeat = { method: message.method, params };
     const targets = this.children.usable().length > 0 ? this.children.usable() : [this.children.primary()];
     if (row.repeat === 'keep') this.children.repeats.remember(repeat);
     const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
@@ -46,10 +47,22 @@ export class FanOut {
     if (outcome !== served) {
       this.children.repeats.forget(repeat);
       this.children.repeats.restore(forgotten);
+    } else if (this.children.repeats.confirm(repeat)) {
+      this.#tellLater(targets, repeat);
     }
     const { child, answer } = outcome;
     if (answer instanceof CaiError) this.core.fail(call, answer, child.lane);
     else this.core.passOn(child, call, answer);
+  }
+
+  /** The children that have started meanwhile are told as well. */
+  #tellLater(told: readonly WorkspaceChild[], { method, params = '{}' }: Repeat): void {
+    for (const child of this.children.usable()) {
+      if (child.state !== 'ready' || told.includes(child)) continue;
+      child.ask(method, params).catch((reason: unknown) => {
+        this.core.log.warn({ method, reason: messageOf(reason) }, 'could not be repeated');
+      });
+    }
   }
 
   /** An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. */

@@ -2,7 +2,11 @@
 import { fieldOf, type Message } from '../../rpc/message';
 import { editedText, replacing, type Edit } from '../../rpc/splice';
 import type { PathMap } from '../../system/paths/path-map';
+import type { SessionRecord } from '../sessions/session-file';
 import { editsOf, pathsToAgent } from '../relay/rewrite';
+
+/** How many pages of one agent a list has: an agent's cursors need never end. */
+export const maxPages = 20;
 
 /** The call's params for a child, with that child's own cursor, JSON text (`null` for none). */
 export function pageParams(message: Message, map: PathMap, cursor = 'null'): string | undefined {
@@ -24,4 +28,9 @@ export function pageText(page: Message | undefined, rows: readonly string[], cur
   if (theirs !== undefined) edits.push(replacing(theirs, cursor));
   else edits.push({ start: bodyStart + 1, end: bodyStart + 1, text: added });
   return editedText(line, bodyStart, bodyEnd, edits);
+}
+
+/** A remembered session as a row of a list, JSON text. Source: ACP v1, `SessionInfo`. */
+export function rowOf({ id, cwd, title, updatedAt }: SessionRecord): string {
+  return JSON.stringify({ sessionId: id, cwd, title, updatedAt });
 }

@@ -19,7 +19,7 @@ import type { Call } from '../sessions/call';
 import type { SessionRecord } from '../sessions/session-file';
 import type { Core } from '../relay/core';
 import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';
-import { pageParams, pageText } from './list-page';
+import { maxPages, pageParams, pageText, rowOf } from './list-page';
 import { rememberRow, rememberedSessions } from './remembered-sessions';
 import { within } from '../../system/time-limit';
 import { isInside } from '../../system/paths/is-inside';
@@ -31,7 +31,7 @@ const pageRows = 200;
 /** Cursors that are remembered; an editor follows one list at a time. */
 const maxCursors = 64;
 /** Sessions of which it is remembered that they were listed: for one list, and for all but the last together. */
-const maxListed = 100_000;
+const maxListed = 20_000;
 
 /**
  * The sessions that were listed, by the editor's ids, with the page on which each came first: children that share a home
@@ -49,8 +49,9 @@ interface Failure {
 interface ListPosition {
   /** The children that are still to be asked, the current one first. */
   readonly children: readonly WorkspaceChild[];
-  /** The current child's own cursor, JSON text. */
+  /** The current child's own cursor, JSON text, and how many pages it has given. */
   readonly cursor?: string | undefined;
+  readonly pages: number;
   /** The sessions of all pages so far, and how many pages these were. */
   readonly listed: ListedSessions;
   readonly page: number;
@@ -141,7 +142,7 @@ export class SessionList {
       return position;
     }
     const cwd = fieldOf(message, 'cwd');
-    const start = { listed: new Map<string, number>(), page: 0, answered: new Set<string>() };
+    const start = { listed: new Map<string, number>(), page: 0, pages: 0, answered: new Set<string>() };
     if (cwd?.isString !== true) return { ...start, children: this.children.usable() };
     const path = textOf(message, cwd);
     // Without a memory an agent may be started for it.
@@ -171,15 +172,22 @@ export class SessionList {
         this.core.log.info({ root: child.root }, 'a child is left out of session/list');
         // One that never answered `initialize` is asked for no more than what is remembered.
         const isOutweighed = asksToSignIn(at.failure) || (isKept && child.hello === undefined);
-        at = { ...at, children: others, cursor: undefined, failure: isOutweighed ? at.failure : failure };
+        at = {
+          ...at,
+          children: others,
+          cursor: undefined,
+          pages: 0,
+          failure: isOutweighed ? at.failure : failure,
+        };
         continue;
       }
       const rows = this.#rowsOf(child, page, at, at.map);
       const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
-      at = { ...at, cursor: cursor && jsonOf(page, cursor), page: at.page + 1 };
-      if (cursor === undefined)
-        at = { ...at, children: others, answered: new Set([...at.answered, child.root]) };
-      const isNothing = cursor === undefined && rows.length === 0;
+      at = { ...at, cursor: cursor && jsonOf(page, cursor), page: at.page + 1, pages: at.pages + 1 };
+      const isOver = cursor === undefined || at.pages === maxPages;
+      if (isOver) at = { ...at, children: others, cursor: undefined, pages: 0 };
+      if (cursor === undefined) at = { ...at, answered: new Set([...at.answered, child.root]) };
+      const isNothing = isOver && rows.length === 0;
       if (isNothing && (others.length > 0 || at.failure !== undefined)) continue;
       const rest = at.children.length > 0 ? { rows: [], next: at } : this.#rememberedAt(at);
       const text = pageText(page, [...rows, ...rest.rows], this.#keep(rest.next));
@@ -254,7 +262,8 @@ export class SessionList {
   async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
     const answer = this.core.ask(child, call, params);
     if (!this.core.sessions.records.isKept && this.children.usable().length === 1) return await answer;
-    return (await within(pageMs, answer)) ?? late(call.message.method);
+    const late = `${call.message.method}: no answer in ${pageMs / 1_000} s`;
+    return (await within(pageMs, answer)) ?? new CaiError('AGENT_STALLED', late);
   }
 
   /** The cursor that stands for a position, JSON text; `null` for the end. Older ones may be forgotten. */
@@ -281,11 +290,6 @@ export class SessionList {
   }
 }
 
-/** A `SessionInfo`, JSON text. Source: ACP v1. */
-function rowOf({ id, cwd, title, updatedAt }: SessionRecord): string {
-  return JSON.stringify({ sessionId: id, cwd, title, updatedAt });
-}
-
 /** Whether a session was listed before that page. */
 function cameBefore(listed: ListedSessions, id: string, page: number): boolean {
   return (listed.get(id) ?? page) < page;
@@ -293,8 +297,4 @@ function cameBefore(listed: ListedSessions, id: string, page: number): boolean {
 
 function asksToSignIn(failure: Failure | undefined): boolean {
   return isAgentError(failure?.reason, rpcCode.authRequired);
-}
-
-function late(method: string): CaiError {
-  return new CaiError('AGENT_STALLED', `${method}: no answer in ${pageMs / 1_000} s`);
 }

@@ -7,14 +7,13 @@ import { jsonOf } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../../system/paths/path-map';
 import type { Core } from '../relay/core';
+import { maxPages } from './list-page';
 import { editorMethods } from '../../rpc/protocol/methods';
 import { offers } from '../../rpc/protocol/refusals';
 import { within } from '../../system/time-limit';
 
 /** How long the agent may take for its lists, in milliseconds. */
 const listMs = 5_000;
-/** How many pages are asked for. */
-const maxPages = 20;
 /** A UUID of version 5: an id that `SessionRecords` derives. Source: RFC 9562, section 5.5. */
 const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

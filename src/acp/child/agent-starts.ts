@@ -44,12 +44,12 @@ export class AgentStarts {
     else this.#wait = setTimeout(() => this.#spawn(), delayMs);
   }
 
-  /** The start fails with `reason` unless `lift` comes within `limitMs`, which may be `Infinity`. */
-  limit(limitMs: number, reason: CaiError): void {
+  /** The start fails with `why` unless `lift` comes within `limitMs`, which may be `Infinity`. */
+  limit(limitMs: number, why?: () => CaiError): void {
     clearTimeout(this.#limit);
     if (limitMs === Infinity) return;
     this.#limit = setTimeout(() => {
-      this.#failure = reason;
+      this.#failure = why?.();
       void this.#process?.stop(lateStop);
     }, limitMs);
   }

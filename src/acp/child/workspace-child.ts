@@ -96,9 +96,9 @@ export class WorkspaceChild {
     this.#starts.start();
   }
 
-  /** Unless it is ready after `limitMs` milliseconds, which may be `Infinity`, its start fails with `reason`. */
-  limitStart(limitMs: number, reason: CaiError): void {
-    if (this.#state === 'starting') this.#starts.limit(limitMs, reason);
+  /** Unless it is ready after `limitMs` milliseconds, its start fails with `why`, which `Infinity` need not have. */
+  limitStart(limitMs: number, why?: () => CaiError): void {
+    if (this.#state === 'starting') this.#starts.limit(limitMs, why);
   }
 
   /** Starting until it has answered `initialize`; stopping once it is asked to end. */

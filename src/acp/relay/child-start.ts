@@ -7,6 +7,7 @@ import { hastyStop } from '../../agent/process';
 import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
 import type { Log } from '../../system/log';
+import { quoted } from '../../system/quoted';
 import { planOf, type Plan } from '../../rpc/json';
 import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
@@ -21,6 +22,8 @@ import { tellInThread } from './thread';
 /** How a child is started, and who hears of it. */
 export interface ChildStartOptions {
   readonly agent: AgentCommand;
+  /** The agent's own command, without the program that runs it elsewhere. */
+  readonly command: readonly string[];
   /** The user's configuration. */
   readonly config: Config;
   /** For what delays the start, and for sign-ins that could not be repeated. */
@@ -39,6 +42,9 @@ export type StartEvent =
   /** The connection to the agent is lost; so many bytes of input may have got there. */
   | { readonly kind: 'lost'; readonly takenBytes: number };
 
+/** How long an agent may take for a sign-in that is repeated, in milliseconds: no person is asked for it. */
+const repeatMs = 30_000;
+
 const helloPlan = planOf(fields.initializeResult);
 
 /** The start of one child. */
@@ -47,6 +53,8 @@ export class ChildStart {
   readonly #repeats: readonly Repeat[];
   /** The agent itself runs. */
   #hasStarted = false;
+  /** The sign-in that is being repeated. */
+  #repeated: Repeat | undefined;
 
   /** `repeats`: the earlier sign-ins. */
   constructor(
@@ -60,6 +68,7 @@ export class ChildStart {
 
   /** The process runs: it gets `initialize` with these params, JSON text. */
   greet(params: string): void {
+    this.#repeated = undefined;
     this.#ask('initialize', params, (answer) => this.#onHello(answer), helloPlan);
     this.#hasStarted = this.options.agent.hasStatus !== true;
     this.#limit();
@@ -87,25 +96,33 @@ export class ChildStart {
     if (status.kind !== 'notice' && status.kind !== 'delay') return;
     this.options.log.warn({ root: child.root }, status.text);
     if (status.kind !== 'delay') return;
-    this.#limit(Infinity);
+    child.limitStart(Infinity);
     child.delay ??= { what: status.text.replace(/^cai: /, ''), beganAt: Date.now() };
     child.onDelay?.(status.text);
   }
 
-  /** Fails the start if the container is not ready, or the agent has not answered `initialize`, in time. */
-  #limit(limitMs = this.options.config.acp.startTimeoutMs): void {
-    const { agent } = this.options;
+  /** Fails the start if the container is not ready, or the agent has not answered what it was asked, in time. */
+  #limit(): void {
+    const { agent, command, config } = this.options;
+    const limitMs = this.#repeated === undefined ? config.acp.startTimeoutMs : repeatMs;
     const inTime = `in ${limitMs / 1_000} s`;
-    const reason = this.#hasStarted
-      ? new CaiError(
-          'AGENT_TIMEOUT',
-          `agent "${agent.name}" did not answer initialize ${inTime}: see what it says on its own`,
-        )
-      : new CaiError(
-          'NOT_READY',
-          `the container of agent "${agent.name}" was not ready ${inTime}: see cai doctor, or raise [acp] start_timeout`,
-        );
-    this.child.limitStart(limitMs, reason);
+    const unanswered = `agent "${agent.name}" did not answer`;
+    const why = (): CaiError => {
+      if (this.#repeated !== undefined) {
+        // The next start must not hang for it again.
+        this.repeats.forget(this.#repeated);
+        const { method } = this.#repeated;
+        const text = `${unanswered} ${method}, which had succeeded at another agent and was repeated, ${inTime}: sign in again`;
+        return new CaiError('AGENT_TIMEOUT', text);
+      }
+      if (!this.#hasStarted) {
+        const text = `the container of agent "${agent.name}" was not ready ${inTime}: see cai doctor, or raise [acp] start_timeout`;
+        return new CaiError('NOT_READY', text);
+      }
+      const text = `${unanswered} initialize ${inTime}: does it speak ACP? See what ${quoted(command.join(' '))} says in a terminal, or raise [acp] start_timeout`;
+      return new CaiError('AGENT_TIMEOUT', text);
+    };
+    this.child.limitStart(limitMs, why);
   }
 
   /** Ends a child whose start has failed. */
@@ -123,24 +140,24 @@ export class ChildStart {
       return;
     }
     options.hear({ kind: 'hello' });
-    this.#repeat(this.#repeats.filter((repeat) => this.repeats.has(repeat)));
+    this.#repeat(new Set(this.#repeats));
   }
 
-  #repeat(repeats: readonly Repeat[]): void {
-    const [next, ...rest] = repeats;
+  #repeat(open: Set<Repeat>): void {
+    const next = this.repeats.nextOf(open);
+    this.#repeated = next;
     if (next === undefined) {
       this.child.setReady();
       this.options.hear({ kind: 'ready' });
       return;
     }
-    const goOn = (failure?: string): void => {
-      if (failure !== undefined)
-        this.options.log.warn({ method: next.method, reason: failure }, 'could not be repeated');
-      this.#repeat(rest);
-    };
-    this.#ask(next.method, next.params, (answer) =>
-      goOn(answer.isError ? 'the agent refused it' : undefined),
-    );
+    open.delete(next);
+    this.#limit();
+    const { method, params } = next;
+    this.#ask(method, params, ({ isError }) => {
+      if (isError) this.options.log.warn({ method, reason: 'the agent refused it' }, 'could not be repeated');
+      this.#repeat(open);
+    });
   }
 
   /** `onAnswer` runs before the agent's next line is read. */

@@ -149,7 +149,8 @@ export class Children {
     this.all.push(child);
     this.#vitals.watch();
     const hear = (event: ChildEvent | StartEvent): void => this.#hear(child, start, event);
-    const start = new ChildStart(this.core, child, this.repeats, { ...this.options, agent, hear });
+    const { command } = this.options.agent;
+    const start = new ChildStart(this.core, child, this.repeats, { ...this.options, agent, command, hear });
     child.start(hear);
     return child;
   }
@@ -205,7 +206,7 @@ export class Children {
         agent,
         cwd: root,
         env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
-        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: 1024 * 1024 },
+        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: Infinity },
         log,
         isAlone: () => this.all.length === 1,
         offersLines: records === undefined,
@@ -233,7 +234,7 @@ export class Children {
   #giveUp(child: WorkspaceChild, reason: CaiError): void {
     this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
     if (child.state === 'starting') {
-      child.limitStart(0, reason);
+      child.limitStart(0, () => reason);
       return;
     }
     child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });

@@ -6,8 +6,16 @@ import { isUtf8 } from 'node:buffer';
 import { ownValue } from '../../config/own-property';
 import { rpcCode, type CaiError } from '../../errors';
 import { editorMethods } from '../../rpc/protocol/methods';
-import { cancelLine, errorLine, newOwnId, requestLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
-import { onOneLine, type OverlongLine } from '../../rpc/line';
+import {
+  cancelLine,
+  errorLine,
+  newOwnId,
+  notificationLine,
+  requestLine,
+  rpcErrorOf,
+  type RpcError,
+} from '../../rpc/answer';
+import { onOneLine, tooLong, type OverlongLine } from '../../rpc/line';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
 import { Repeats } from '../../rpc/repeated-requests';
@@ -265,14 +273,14 @@ export class Bridge {
     this.remote.send(joined(requestLine(id, method, params)));
   }
 
-  #refuseOverlong({ skim }: OverlongLine): void {
-    const { id } = skim;
-    this.options.log.warn({ bytes: skim.length }, 'an over-long line of the editor was refused');
-    if (skim.isResponse && id !== undefined) {
+  #refuseOverlong(line: OverlongLine): void {
+    const { id, isMethod, isResponse, length: bytes } = line.skim;
+    this.options.log.warn({ bytes }, 'an over-long line of the editor was refused');
+    if (isResponse && id !== undefined) {
       const error = { code: rpcCode.internalError, message: "the client's answer could not be passed on" };
       this.fromEditor(joined(errorLine(id, error)));
-    } else if (id !== undefined || !skim.isMethod) {
-      const message = 'Invalid request: the line is longer than the limit';
+    } else if (id !== undefined || !isMethod) {
+      const message = `Invalid request: the line ${tooLong(line, 'acp.max_line_from_editor')}`;
       this.#tell(errorLine(id ?? 'null', { code: rpcCode.invalidRequest, message }));
     }
   }

@@ -68,7 +68,7 @@ describe('a process that ends', () => {
 });
 
 describe('a process that has a limit', () => {
-  const late = new CaiError('AGENT_TIMEOUT', 'late');
+  const late = (): CaiError => new CaiError('AGENT_TIMEOUT', 'late');
 
   test('is ended when it is over, and fails with the reason given', async () => {
     processOf(['sleep', '60'], 0);

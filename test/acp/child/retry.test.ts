@@ -18,7 +18,7 @@ describe('the class of a failed start', () => {
     ['a container that was stopped', ended(11, 'CONTAINER_START'), 'container', true],
     ['a container that has gone', ended(10, 'CONTAINER_NOT_FOUND'), 'container', true],
     ['a connection that is lost', ended(13, 'SSH_CONNECT'), 'connection', true],
-    ['a start that takes too long', new CaiError('AGENT_TIMEOUT', ''), 'timeout', true],
+    ['a start that takes too long', new CaiError('AGENT_TIMEOUT', ''), 'silent', false],
     ['an agent that exits', ended(1), 'ended', true],
     ['an agent that exits with a status that is ours elsewhere', ended(13), 'ended', true],
     ['an agent that a signal ends', ended(undefined), 'ended', true],

@@ -31,7 +31,7 @@ describe('Recorder', () => {
     child.fromAgent(Buffer.from([0xff, 0x0d]), true, noPauses);
     child.ended();
     recorder.toEditor(Buffer.from('{"c":1}\n'));
-    recorder.fromEditor({ skim: new Skim() });
+    recorder.fromEditor({ skim: new Skim(), limitBytes: 1 });
     await recorder.end();
 
     const records = readFileSync(file, 'utf8').trimEnd().split('\n');
