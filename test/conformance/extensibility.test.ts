@@ -233,6 +233,27 @@ describe('with several agents', () => {
     },
   );
 
+  test.each([
+    ['session', ({ id }: OpenSession): Json => ({ sessionId: id })],
+    ['folder', ({ agent }: OpenSession): Json => ({ cwd: agent.cwd })],
+  ])('N5 the session that an unknown method gives for a %s can be used', async (name, paramsOf) => {
+    const ids: unknown[] = [];
+    for (const { id, agent, ...rest } of [b, a]) {
+      const params = paramsOf({ id, agent, ...rest });
+      const result = { sessionId: `of ${name}` };
+      const { response } = await exchange(world, agent, 'x/fork', params, { result });
+      const { sessionId } = response.result as { sessionId: string };
+      ids.push(sessionId);
+
+      const prompt = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+      expect(prompt.received.params).toEqual({ sessionId: `of ${name}`, prompt: [] });
+      agent.say(`of ${name}`, 'x');
+      expect((await world.editor.next('session/update')).params).toMatchObject({ sessionId });
+      await prompt.end();
+    }
+    expect(new Set([...ids, a.id, b.id, `of ${name}`]).size).toBe(5);
+  });
+
   test.each(['_ask', 'session/future', 'future/thing'])(
     'N5 %s of an agent reaches the editor',
     async (method) => {

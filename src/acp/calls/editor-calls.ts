@@ -13,9 +13,11 @@ import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
 import { SessionOpener, type SessionOpenerOptions } from './open-session';
 import { isClosing, SessionRestorer, type SessionRestorerOptions } from './restore-session';
-import type { Session } from '../sessions/session';
+import type { AgentSession, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
+import { unknownEditorMethod } from '../../rpc/protocol/methods';
+import { pinFolder } from '../../system/paths/pinned-folder';
 import { cancelled, methodNotFound, unknownSession } from '../../rpc/protocol/refusals';
 
 /** What `EditorCalls` is made from. */
@@ -119,8 +121,18 @@ export class EditorCalls {
         if (session === undefined) await this.#serveAbsent(call, editorId, owner);
         else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
         else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
-        else this.core.toAgent(session.child, call, { map: session.map, session });
+        else this.#sendInSession(session, call);
     }
+  }
+
+  /** A call for an open session. A session that a method without a row gives is opened in the same folders. */
+  #sendInSession(session: AgentSession, call: Call): void {
+    const { child, map } = session;
+    const onResult = (result: Message): void => {
+      const given = call.row === unknownEditorMethod ? sessionIdOf(result) : undefined;
+      if (given !== undefined) this.core.ids.editorIdOf(child, given, session);
+    };
+    this.core.toAgent(child, call, { map, session, onResult });
   }
 
   /** A call for a session that no agent has. */
@@ -168,8 +180,15 @@ export class EditorCalls {
       await this.#list.serveNamed(call);
     } else if (cwd?.isString === true) {
       const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.host);
+      const map = this.children.mapFor(workspace);
+      const roots = [await pinFolder(workspace.cwd, workspace.realCwd)];
       const child = this.children.forWorkspace(workspace);
-      this.core.toAgent(child, call, { map: this.children.mapFor(workspace) });
+      const onResult = (result: Message): void => {
+        const given = sessionIdOf(result);
+        if (given !== undefined && !this.core.sessions.of(child).byAgentId.has(given))
+          this.core.ids.openNew(child, given, { roots, map, openParams: undefined });
+      };
+      this.core.toAgent(child, call, { map, onResult });
     } else {
       const child = this.#unnamedChild(message);
       if (child !== undefined) this.#send(child, call);

@@ -187,7 +187,9 @@ export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
 };
 
 /** The row of a method that the editor sent and no row describes. */
-export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownFromEditor);
+export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownFromEditor, {
+  result: fields.inSession,
+});
 
 /** The row of a method that an agent sent and no row describes. */
 export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);
