@@ -3,15 +3,14 @@ import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
-import { isIP, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { connect, rootCertificates } from 'node:tls';
 import type { HostNetwork } from '../config/config';
-import { placeOfUrl, placeText, type Place } from '../config/host-rules';
+import { placeOfUrl } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
 import { CaiError, messageOf } from '../errors';
 import { atMost, wholeOf } from '../system/streams/at-most';
-import { proxyFor, tunnelRequest } from './own-proxy';
+import { proxyFor, tunnelTo } from './own-proxy';
 
 /** What is asked for. */
 export interface Request {
@@ -141,21 +140,6 @@ export class Requests {
     } catch (reason) {
       throw new CaiError('CONFIG', `network.ca_file: ${caFile} cannot be read: ${messageOf(reason)}`);
     }
-  }
-}
-
-/** A tunnel through a proxy, for TLS in it. */
-async function tunnelTo(place: Place, proxy: URL, signal: AbortSignal) {
-  const asking = tunnelRequest(proxy, place);
-  const answered = once(asking, 'connect', { signal }) as Promise<[IncomingMessage, Socket]>;
-  asking.on('error', ignore).end();
-  try {
-    const [{ statusCode }, socket] = await answered;
-    if (statusCode === 200) return { socket, servername: isIP(place.host) === 0 ? place.host : '' };
-    throw new Error(`the proxy of this machine answers with status ${statusCode} for ${placeText(place)}`);
-  } catch (reason) {
-    asking.destroy();
-    throw reason;
   }
 }
 

@@ -6,7 +6,7 @@ import { cancelLine } from '../../rpc/answer';
 import { bodyTextOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
-import type { Repeat } from '../relay/repeated-requests';
+import type { Repeat } from '../../rpc/repeated-requests';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { CaiError, messageOf } from '../../errors';

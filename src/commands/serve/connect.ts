@@ -4,6 +4,7 @@ import { loadConfig } from '../../config/config';
 import { ownTokenFile } from '../../config/serve-places';
 import { CaiError } from '../../errors';
 import { SignIn } from '../../acp';
+import { proxyToServer } from '../../network';
 import { openLog } from '../../system/log';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
@@ -42,7 +43,7 @@ Environment:
   CAI_CONNECT_TOKEN=TOKEN      the token, without --token-file
 To a server on 127.0.0.1, the token of this user's own server is sent if none is given. Without TLS, a token goes only to
 a program of this user or of root there (Linux), or to a socket of theirs. Certificates are checked by the usual authorities and
-"network.ca_file" of the configuration.`,
+"network.ca_file" of the configuration. The way to another machine leads through "network.https_proxy", else HTTPS_PROXY.`,
   action: async ({ agent, tokenFile, clientCert, clientKey, trustServer }, host, [url]) => {
     const config = loadConfig(host);
     const address = readAddress(url, agent, host);
@@ -54,6 +55,7 @@ a program of this user or of root there (Linux), or to a socket of theirs. Certi
       certFile: clientCert,
       keyFile: clientKey,
       uid: host.user.uid,
+      proxyTo: (url) => proxyToServer(config.network, host.env, url),
     });
     if (host.isOnTerminal)
       throw new CaiError(

@@ -20,6 +20,8 @@ export interface AccessOptions {
   readonly keyFile?: string | undefined;
   /** The user's id. */
   readonly uid: number;
+  /** The proxy of the user that leads to a server on another machine. */
+  readonly proxyTo?: (url: URL) => URL | undefined;
 }
 
 /** For a request. */
@@ -27,6 +29,8 @@ export interface Access {
   readonly headers: Readonly<Record<string, string>>;
   /** They are for a program of this user or of root alone, whatever else listens there. */
   readonly onlyFor?: number;
+  /** The proxy that leads there. */
+  readonly proxy?: URL;
   readonly tls: { readonly ca?: string[]; readonly cert?: string; readonly key?: string };
 }
 
@@ -39,10 +43,12 @@ export function accessTo(address: Address, options: AccessOptions): Access {
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new CaiError('USAGE', '--client-cert and --client-key need each other');
   const token = tokenFor(address, options);
+  const proxy = address.socketPath === undefined ? options.proxyTo?.(new URL(address.url)) : undefined;
   return {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
     // Any user of the machine may listen there while no server runs. A certificate shows who it is.
     ...(token !== undefined && !address.isEncrypted && { onlyFor: uid }),
+    ...(proxy !== undefined && { proxy }),
     tls: {
       ...(caFile !== undefined && { ca: [...rootCertificates, read('network.ca_file', caFile)] }),
       ...(certFile !== undefined && { cert: read('--client-cert', certFile) }),

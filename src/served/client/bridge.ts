@@ -6,15 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { ownValue } from '../../config/own-property';
 import { rpcCode, type CaiError } from '../../errors';
 import { editorMethods } from '../../rpc/protocol/methods';
-import {
-  cancelLine,
-  errorLine,
-  newOwnId,
-  notificationLine,
-  requestLine,
-  rpcErrorOf,
-  type RpcError,
-} from '../../rpc/answer';
+import { cancelLine, errorLine, newOwnId, requestLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
 import { onOneLine, tooLong, type OverlongLine } from '../../rpc/line';
 import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';

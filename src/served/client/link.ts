@@ -1,7 +1,10 @@
 /** One WebSocket to a server, from the attempt to open it to its end. */
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { WebSocket, type ClientOptions } from 'ws';
+import { placeOfUrl } from '../../config/host-rules';
+import { tunnelTo } from '../../network';
 import { printableLine } from '../../system/quoted';
 import { connectionHeader, countIn, receivedHeader } from '../carried';
 import { Pulse } from '../../system/streams/pulse';
@@ -67,7 +70,7 @@ export class Link {
   constructor(private readonly options: LinkOptions) {
     const { address, access, headers, maxBytes } = options;
     const { socketPath } = address;
-    const { onlyFor: uid } = access;
+    const { onlyFor: uid, proxy } = access;
     const settings: ClientOptions = {
       ...access.tls,
       headers: { ...access.headers, ...headers },
@@ -78,6 +81,7 @@ export class Link {
       ...(uid !== undefined && {
         createConnection: connectorFor(uid, socketPath),
       }),
+      ...(proxy !== undefined && { createConnection: tunnelThrough(proxy, address) }),
     };
     const webSocket = new WebSocket(address.url, settings);
     this.#webSocket = webSocket;
@@ -191,11 +195,22 @@ export class Link {
   }
 }
 
+type CreateConnection = NonNullable<ClientOptions['createConnection']>;
+
+/** Through a proxy of the user, in TLS where the address says so. */
+function tunnelThrough(proxy: URL, { url, isEncrypted }: Address): CreateConnection {
+  const place = placeOfUrl(url.replace(/^ws/, 'http'))!;
+  const connector = (to: ConnectionOptions, done: (error: Error | null, socket?: Socket) => void): void => {
+    tunnelTo(place, proxy, AbortSignal.timeout(openMs)).then(
+      (tunnel) => done(null, isEncrypted ? connectTls({ ...to, path: undefined, ...tunnel }) : tunnel.socket),
+      done,
+    );
+  };
+  return connector as unknown as CreateConnection;
+}
+
 /** Node takes the socket later, too, which the types do not say. */
-function connectorFor(
-  uid: number,
-  socketPath: string | undefined,
-): NonNullable<ClientOptions['createConnection']> {
+function connectorFor(uid: number, socketPath: string | undefined): CreateConnection {
   type Connect = (
     to: Parameters<typeof connectToUser>[0],
     done: Parameters<typeof connectToSocketOf>[2],
@@ -204,7 +219,7 @@ function connectorFor(
     if (socketPath === undefined) connectToUser(to, { uid, limitMs: openMs }, done);
     else connectToSocketOf(uid, socketPath, done);
   };
-  return connector as unknown as NonNullable<ClientOptions['createConnection']>;
+  return connector as unknown as CreateConnection;
 }
 
 /** A server's words, as the beginning of a longer line for people. */

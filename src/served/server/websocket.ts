@@ -13,6 +13,7 @@ import type { Closing, Outlet } from './client-stream';
 import { numberOf } from './outbox';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
+import { bearerPrefix } from './door/request-rules';
 import type { Visitor } from './door/visitor';
 import type { Metrics } from './metrics';
 
@@ -41,6 +42,8 @@ export class WebSockets {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: maxFrameBytes,
+      // A token is not sent back.
+      handleProtocols: (offered) => [...offered].find((each) => !each.startsWith(bearerPrefix)) ?? false,
     });
     this.#server.on('headers', (headers, request) => headers.push(...(this.#headers.get(request) ?? [])));
   }

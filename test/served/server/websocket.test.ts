@@ -9,7 +9,8 @@ import { Served } from '../../support/served';
 let server: Served;
 beforeAll(async () => {
   server = await Served.start({
-    config: '[acp]\nmax_line_from_editor = "1MiB"\n[serve]\nkeep_messages = 3\nstall = "1s"',
+    config:
+      '[acp]\nmax_line_from_editor = "1MiB"\n[serve]\norigins = ["https://ui.example"]\nkeep_messages = 3\nstall = "1s"',
   });
 });
 afterAll(() => server.end());
@@ -191,4 +192,31 @@ test('answers pings with what they say', async () => {
 
   expect(text.toString()).toBe('17');
   client.socket.close();
+});
+
+describe('a web page, which can send no header', () => {
+  const connectFrom = (origin: string, token: string): WebSocket =>
+    new WebSocket(`${server.url.replace('http', 'ws')}/acp`, [`bearer.${token}`, 'acp.v1'], { origin });
+  const owner = (): string => server.owner.authorization.replace('Bearer ', '');
+
+  test('comes in by a protocol that holds its token, which is not sent back', async () => {
+    const client = new Client(connectFrom('https://ui.example', owner()));
+
+    expect(await client.request(1, 'initialize', { protocolVersion: 1 })).toHaveProperty('result');
+    expect(client.headers['sec-websocket-protocol']).toBe('acp.v1');
+    client.socket.close(1000);
+    await client.closed;
+  });
+
+  test.each([
+    ['with another token', 'https://ui.example', 'x', 401],
+    ['that is not listed', 'https://other.example', undefined, 403],
+  ])('%s does not', async (_, origin, token, status) => {
+    const socket = connectFrom(origin, token ?? owner());
+    socket.on('error', () => undefined);
+    const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+    socket.terminate();
+
+    expect(answer.statusCode).toBe(status);
+  });
 });

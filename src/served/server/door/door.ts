@@ -6,7 +6,7 @@ import { isPersonName, ownerName } from '../../../config/serve-words';
 import { messageOf } from '../../../errors';
 import type { Host } from '../../../system/host';
 import { Failures } from './failures';
-import { factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
+import { bearerProtocol, factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
 import { Tickets, type BrowserSecrets } from './tickets';
 import { Tokens, type TokenHolder } from './tokens';
 import { Users } from './users';
@@ -85,7 +85,7 @@ export class Door {
   #visitorOf(request: Request, isLocal: boolean): Visitor | Refusal {
     const facts = factsOf(request, this.#names, isLocal);
     if (isRefusal(facts)) return facts;
-    const { authorization } = request.headers;
+    const authorization = request.headers.authorization ?? bearerProtocol(request);
     if (authorization !== undefined) return this.#admitHeader(authorization, request);
     const certified = this.#unlessUnreadable(() => this.#certified(request.socket as TLSSocket));
     if (certified !== undefined) return certified;

@@ -139,6 +139,16 @@ function refusalOfPage(
   return 'Another web page has sent this request: open the address yourself.';
 }
 
+/** What a browser's WebSocket offers besides ACP instead of a header, which no page can add: `bearer.TOKEN`. */
+export const bearerPrefix = 'bearer.';
+
+/** As `Authorization` would say it; `undefined`: no such protocol is offered. */
+export function bearerProtocol({ headers }: Request): string | undefined {
+  const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map((each) => each.trim());
+  const bearer = offered.find((each) => each.startsWith(bearerPrefix));
+  return bearer && `Bearer ${bearer.slice(bearerPrefix.length)}`;
+}
+
 /** Whether TLS ends here. */
 export function isEncrypted({ socket }: Request): boolean {
   return (socket as { readonly encrypted?: boolean }).encrypted === true;

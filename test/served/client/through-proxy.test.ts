@@ -1,0 +1,65 @@
+/** `cai connect` leaves this machine by the proxy that its user has. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { proxyToServer } from '../../../src/network';
+import { certificate } from '../../support/certificate';
+import { Editor } from './editor';
+import { ScriptedServer } from './scripted-server';
+
+describe('the proxy to a server', () => {
+  const wss = new URL('wss://box.internal/acp');
+  const proxyFor = (url: URL, env: NodeJS.ProcessEnv, network = {}): string | undefined =>
+    proxyToServer(network, env, url)?.href;
+
+  test('is that of the configuration, else that of the environment for the scheme', () => {
+    const env = { https_proxy: 'http://lower:1', HTTPS_PROXY: 'http://upper:1', HTTP_PROXY: 'plain:1' };
+    expect(proxyFor(wss, env, { httpsProxy: 'http://mine:1' })).toBe('http://mine:1/');
+    expect(proxyFor(wss, env)).toBe('http://lower:1/');
+    expect(proxyFor(new URL('ws://box.internal/acp'), env)).toBe('http://plain:1/');
+  });
+
+  test('is none for this machine, for exceptions, and where the variable is empty', () => {
+    const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: '.internal' };
+    expect(proxyFor(wss, env)).toBeUndefined();
+    expect(proxyFor(wss, { HTTPS_PROXY: '' })).toBeUndefined();
+    expect(proxyFor(new URL('wss://127.0.0.1/acp'), { HTTPS_PROXY: 'http://p:1' })).toBeUndefined();
+  });
+});
+
+describe('behind a proxy', () => {
+  const { certFile, keyFile } = certificate('box.internal');
+  let server: ScriptedServer;
+  let proxy: Server;
+  let editor: Editor;
+  const asked: string[] = [];
+  const sockets: Socket[] = [];
+  afterEach(async () => {
+    editor.process.kill('SIGKILL');
+    await editor.ended();
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    await server.close();
+  });
+
+  test('a server with TLS is reached by its name through a tunnel', async () => {
+    const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+    server = new ScriptedServer({ tls, onMessage: (to, message) => to.answer(message, { seen: true }) });
+    const port = await server.listen();
+    proxy = createServer().on('connect', ({ url }, from: Socket) => {
+      asked.push(url!);
+      const to = connect(port, '127.0.0.1', () => {
+        from.write('HTTP/1.1 200 OK\r\n\r\n');
+        from.pipe(to).pipe(from);
+      });
+      for (const socket of [from, to]) sockets.push(socket.on('error', () => undefined));
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const way = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    editor = new Editor(['wss://box.internal'], { HTTPS_PROXY: way }, `[network]\nca_file = "${certFile}"\n`);
+
+    expect(await editor.request('initialize', { protocolVersion: 1 })).toHaveProperty('result.seen', true);
+    expect(asked).toEqual(['box.internal:443']);
+  });
+});
