@@ -1,5 +1,5 @@
 /*
- * `npm run build`: bundles `src` into `dist`, writes the types of the package's entry, then has V8 compile what an editor waits for (`code-cache.cjs`),
+ * `npm run build`: bundles `src` into `dist`, writes the types of the package's entry, then has V8 compile what an editor waits for,
  * so that no start has to.
  */
 import { spawnSync } from 'node:child_process';
@@ -121,8 +121,8 @@ try {
     const input = calls.map(
       ([method, params], id) => `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`,
     );
-    const env = { PATH: process.env.PATH, HOME: home, ...variables };
-    const program = join(import.meta.dirname, 'code-cache.cjs');
+    const env = { PATH: process.env.PATH, HOME: home, CAI_BUILD: '1', ...variables };
+    const program = join(root, 'bin/cai');
     spawnSync(process.execPath, [program, ...args], { cwd: home, env, input: input.join('') });
   }
 } finally {

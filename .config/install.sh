@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs cai for one user, without root: into ~/.local, or the folder that CAI_PREFIX names. The package is at the end
-# of this file. Run it again with a newer file to update. To remove: rm -r ~/.local/lib/containai ~/.local/bin/cai*
+# of this file. Run it again with a newer file to update. To remove: rm -r ~/.local/lib/containai ~/.local/bin/cai* ~/.local/share/man/man1/cai.1
 set -eu
 
 install() {
@@ -10,7 +10,7 @@ install() {
     echo 'cai needs Node 20.19 or newer: install it, for example from your distribution or nodejs.org, and run this again' >&2
     exit 1
   fi
-  mkdir -p "$prefix/bin" "$prefix/lib"
+  mkdir -p "$prefix/bin" "$prefix/lib" "$prefix/share/man/man1"
   rm -rf "$package.new"
   mkdir "$package.new"
   # A download that was cut off ends here, and what was installed before stays.
@@ -18,6 +18,7 @@ install() {
   rm -rf "$package"
   mv "$package.new" "$package"
   ln -sf ../lib/containai/bin/cai ../lib/containai/bin/cai-cursor "$prefix/bin/"
+  ln -sf ../../../lib/containai/man/cai.1 "$prefix/share/man/man1/"
   echo "$("$prefix/bin/cai" --version) is in $prefix/bin"
   case ":$PATH:" in
     *":$prefix/bin:"*) ;;

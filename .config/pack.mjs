@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { manualOf } from './manual.mjs';
 import { makeSingle } from './single.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -24,16 +25,11 @@ try {
     const filter = (path) => !isLeftOut.test(path);
     cpSync(join(root, each), join(stage, each), { recursive: true, filter });
   }
+  mkdirSync(join(stage, 'man'));
+  writeFileSync(join(stage, 'man/cai.1'), manualOf(join(root, 'bin/cai'), version));
   // npx starts the program that has the name of the package.
-  const packed = {
-    name,
-    version,
-    description,
-    license,
-    bin: { containai: bin.cai, ...bin },
-    exports,
-    engines,
-  };
+  const bins = { containai: bin.cai, ...bin };
+  const packed = { name, version, description, license, bin: bins, man: ['man/cai.1'], exports, engines };
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`);
   mkdirSync(release, { recursive: true });
   execFileSync('npm', ['pack', '--silent', '--pack-destination', release], {

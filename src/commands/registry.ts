@@ -3,12 +3,15 @@ import { catalog } from '../agent/catalog';
 import { brokenPipeStatus } from '../container/ssh/relay';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
+import type { Declaration } from './support/command';
 import { nearest } from '../config/nearest';
 import { ownValue } from '../config/own-property';
 
 /** A command: its arguments are those behind its name; resolves with the exit status. */
 interface Command {
-  run(args: readonly string[], host: Host): Promise<number>;
+  readonly run: ((args: readonly string[], host: Host) => Promise<number>) & {
+    readonly declaration?: Declaration<never>;
+  };
 }
 
 /** How something is called, what it does, and for a command, whose name comes first, how it is loaded. */
@@ -62,6 +65,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
     ['config', 'show the configuration in effect', () => import('./workspace/config')],
     ['update', 'install the newest version, or say how', () => import('./setup/update')],
+    ['completion SHELL', 'complete words by TAB in bash, zsh, fish', () => import('./setup/completion')],
     ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],
     ['NAME --help', 'more about a command'],
     ['--help', ''],
@@ -80,6 +84,16 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = Object
 const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: () => import('./run/bridge'),
   terminal: () => import('./run/terminal'),
+};
+
+/** For completion. */
+const known = {
+  first: Object.values(groups).flatMap((rows) =>
+    rows
+      .filter(([usage]) => usage !== '' && !usage.includes(' --'))
+      .map(([usage, text]) => [usage.split(' ')[0]!, text] as const),
+  ),
+  declared: async (name: string) => (await ownValue(commands, name)?.())?.run.declaration,
 };
 
 const notes = `Agents: ${Object.keys(catalog).join(', ')}; default claude.
@@ -113,6 +127,7 @@ export function help(): number {
 
 /** Runs a command; ends the process when nobody reads what it prints. Rejects with `USAGE` for an unknown name. */
 export async function run(name: string, args: readonly string[], host: Host): Promise<number> {
+  if (name === 'complete') return await (await import('./setup/completion')).complete(args, known, host);
   const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
   if (load === undefined) {
     const meant = nearest(name, Object.keys(commands));

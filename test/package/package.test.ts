@@ -1,7 +1,7 @@
 /** What `npm run pack:all` makes, installed without a network by a user who is not root, in folders that were empty. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
@@ -64,7 +64,7 @@ describe('the package', () => {
       ...['connect.d.ts', 'index.d.ts', 'index.js', 'message.d.ts'].map((each) => `dist/embed/${each}`),
       ...['dist/errors.d.ts', 'dist/main.js'],
       ...['app.js', 'index.html', 'style.css'].map((each) => `dist/page/${each}`),
-      'package.json',
+      ...['man/cai.1', 'package.json'],
     ]);
     expect(inSource.length).toBeLessThan(30);
     expect(bytes).toBeLessThan(8_000_000);
@@ -92,6 +92,34 @@ describe('the package', () => {
   test('tells its version and its help', async () => {
     expect(await run(['--version'])).toEqual({ status: 0, stdout: `cai ${version}\n`, stderr: '' });
     expect((await run(['exec', '--help'])).stdout).toMatch(/^Usage: cai exec /);
+  });
+
+  test('keeps what V8 has compiled for the next start', async () => {
+    const cache = join(prefix, 'lib/node_modules/containai/dist/main.js.cache');
+    rmSync(cache, { force: true });
+
+    await run(['--version']);
+    const { ino } = statSync(cache);
+    await run(['--version']);
+
+    expect(statSync(cache).ino).toBe(ino);
+  });
+
+  test('has a manual page, with the help of every command', () => {
+    const page = join(prefix, 'share/man/man1/cai.1');
+    const help = execFileSync(join(prefix, 'bin/cai'), ['network', '--help'], { env, encoding: 'utf8' });
+    const man = spawnSync('man', ['--warnings', '--local-file', '--pager=cat', page], {
+      env: { ...env, MANWIDTH: '130', LC_ALL: 'C.UTF-8' },
+      encoding: 'utf8',
+    });
+    if (man.error !== undefined) {
+      process.stderr.write(`the manual page is not checked: ${man.error.message}\n`);
+      return;
+    }
+
+    expect(man.stderr).toBe('');
+    expect(man.stdout).toMatch(/^NAME\n +cai - run coding agents/m);
+    expect(man.stdout.replaceAll(/^ {7}/gm, '')).toContain(help.trim());
   });
 
   test('finds no fault in itself', async () => {
@@ -197,6 +225,7 @@ describe('install.sh', () => {
     );
     expect(readdirSync(join(target, 'lib/containai'))).not.toContain('old');
     expect(readdirSync(join(target, 'lib'))).toEqual(['containai']);
+    expect(readFileSync(join(target, 'share/man/man1/cai.1'), 'utf8')).toMatch(/^\.TH CAI 1/);
     expect(await turn([installed, '--acp', agent], env)).toBe('echo: hello');
   });
 

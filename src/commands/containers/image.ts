@@ -23,8 +23,8 @@ export const run = declare({
   description: `Adds programs to the images of all agents: "apt" in [image] of the configuration. "cai build
 AGENT" installs them, for each agent that you use.`,
   arguments: [
-    ['<action>', 'add'],
-    ['<name...>', `${Object.keys(presets).join(', ')}, or Debian packages`],
+    ['<action>', 'add', ['add']],
+    ['<name...>', `${Object.keys(presets).join(', ')}, or Debian packages`, Object.keys(presets)],
   ],
   options: [],
   footer: `

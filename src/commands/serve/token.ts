@@ -24,7 +24,7 @@ export const run = declare<Options>({
   description: `Lets other people come in to "cai serve", each with a token and to what [[serve.users]] in your configuration
 says. Your own token is made when the server first starts. A running server notices changes of both at once.`,
   arguments: [
-    ['[word]', '"list" (default), "add" or "revoke"'],
+    ['[word]', '"list" (default), "add" or "revoke"', ['list', 'add', 'revoke']],
     ['[name]', 'for add and revoke: whose; revoke "owner" replaces your own token'],
   ],
   options: [

@@ -54,7 +54,7 @@ export const run = declare<Options>({
   description: `Lists the agents that "cai --acp" takes: those that cai knows itself, those of your configuration, and those
 of the ACP registry, as they came with cai or with the last "cai agents update".`,
   arguments: [
-    ['[word]', '"list" (default), "search", "show" or "update"'],
+    ['[word]', '"list" (default), "search", "show" or "update"', Object.keys(words)],
     ['[rest...]', 'for search: what to look for, all of it; for show: an agent'],
   ],
   options: [['--json', 'as JSON']],

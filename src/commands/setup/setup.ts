@@ -26,7 +26,7 @@ export const run = declare<Options>({
   name: 'setup',
   description: `Writes into an editor's settings how it starts an agent. What stood there before is kept beside the
     file, with ".before-cai" at the end of its name, and a number if there is such a file.`,
-  arguments: [['<editor>', names.join(', ')]],
+  arguments: [['<editor>', names.join(', '), names]],
   options: [
     [
       '-a, --agent <name>',

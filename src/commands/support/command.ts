@@ -12,8 +12,8 @@ export interface Declaration<Options> {
   readonly name: string;
   /** What it does; help wraps it to the terminal, so line ends in it count as spaces. */
   readonly description: string;
-  /** Arguments in their order, each as `<name>`, `[name]`, `<name...>` or `[name...]`, and what it is. */
-  readonly arguments?: readonly (readonly [name: string, help: string])[];
+  /** Arguments in their order, each as `<name>`, `[name]`, `<name...>` or `[name...]`, what it is, and words for it. */
+  readonly arguments?: readonly (readonly [name: string, help: string, words?: readonly string[]])[];
   /** In the order of its help. */
   readonly options?: readonly OptionRow[];
   /** What help says last, as it stands. */
@@ -40,11 +40,11 @@ export const common = {
   quiet: ['-q, --quiet', 'print only errors'],
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
-/** Reads arguments, or writes help to stdout; rejects with `CaiError('USAGE')` for arguments that do not fit. */
+/** A function that reads arguments, or writes help to stdout, with what it was made of; it rejects with `CaiError('USAGE')` for arguments that do not fit. */
 export function declare<Options>(
   declaration: Declaration<Options>,
-): (args: readonly string[], host: Host) => Promise<number> {
-  return async (args, host) => {
+): ((args: readonly string[], host: Host) => Promise<number>) & { declaration: Declaration<Options> } {
+  const run = async (args: readonly string[], host: Host): Promise<number> => {
     const command = commandOf(declaration);
     try {
       command.parse(args, { from: 'user' });
@@ -56,9 +56,11 @@ export function declare<Options>(
     }
     return await declaration.action(command.opts() as Options, host, command.args);
   };
+  return Object.assign(run, { declaration });
 }
 
-function commandOf<Options>(declaration: Declaration<Options>): Command {
+/** What commander makes of it. */
+export function commandOf<Options>(declaration: Declaration<Options>): Command {
   const command = new Command(`cai ${declaration.name}`)
     .description(declaration.description.replaceAll(/\n\s*/g, ' '))
     .exitOverride()

@@ -46,7 +46,11 @@ export const run = declare<Options>({
   description: `Shows which hosts the containers of a workspace reach, and changes that for this workspace. It is kept in your
 state folder, never in the workspace. Running agents notice it at their next connection.`,
   arguments: [
-    ['[word]', '"list" (default), "allow", "deny", "forget", or "log": what was asked for'],
+    [
+      '[word]',
+      '"list" (default), "allow", "deny", "forget", or "log": what was asked for',
+      Object.keys(words),
+    ],
     ['[rule...]', 'for allow, deny and forget: see below'],
   ],
   options: [
