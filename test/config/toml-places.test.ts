@@ -46,10 +46,10 @@ describe('placesIn', () => {
     ['nested lists', `a = ${'['.repeat(900)}${']'.repeat(900)}`],
     ['tables of a list', '[[l]]\na = 1\n'.repeat(5_000)],
   ])('reads a file of a stranger with many %s at once', (_, text) => {
-    const begin = performance.now();
+    const begin = process.cpuUsage();
 
     placesIn(text);
 
-    expect(performance.now() - begin).toBeLessThan(10_000);
+    expect(process.cpuUsage(begin).user).toBeLessThan(10e6);
   });
 });

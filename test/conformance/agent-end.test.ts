@@ -3,19 +3,20 @@ import { endAgent, sentBy, sentTo } from '../support/dialogue';
 import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
 import { isAlive, untilGone } from '../support/processes';
-import { permissionParams, startTurn, type OpenSession } from '../support/turn';
+import { SharedWorlds } from '../support/shared-worlds';
+import { openFresh, permissionParams, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
 describe('an agent that ends', () => {
+  const worlds = new SharedWorlds();
   let world: World;
   let a: OpenSession;
   let b: OpenSession;
   beforeEach(async () => {
-    world = await World.initialized();
-    a = await world.session(world.workspace('own'), 's1');
-    b = await world.session(world.workspace('b'), 's1');
+    world = await worlds.initialized();
+    a = await openFresh(world);
+    b = await openFresh(world);
   });
-  afterEach(() => world.end());
 
   test.each([
     [

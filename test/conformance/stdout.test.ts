@@ -2,7 +2,7 @@
 import { leave, sentBy, startCall } from '../support/dialogue';
 import { World, type WorldOptions } from '../support/world';
 
-const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent', 'no level'];
+const levels = ['trace', 'silent', 'no level'];
 
 /** Everything that gives the proxy a reason to say something. */
 async function makeNoise(world: World): Promise<void> {

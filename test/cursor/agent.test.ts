@@ -1,5 +1,5 @@
 /** The adapter for Cursor's command line, as an editor meets it: a real process over the stand-in. */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { runCli } from '../support/cli';
@@ -23,14 +23,16 @@ async function open(place = new Place(), options: EditorOptions = {}): Promise<E
   return editor;
 }
 
-let kept: Editor | undefined;
+const kept = new Map<NodeJS.ProcessEnv | undefined, Editor>();
 
-/** An adapter that is started once for the tests that want nothing special; it has no past. */
-async function usual(): Promise<Editor> {
-  kept ??= await Editor.open();
-  rmSync(join(kept.place.standIn, 'starts.ndjson'), { force: true });
-  kept.updates.length = 0;
-  return kept;
+/** An adapter that is started once, with that environment, for the tests that want nothing else; it has no past. */
+async function usual(env?: NodeJS.ProcessEnv): Promise<Editor> {
+  const editor = kept.get(env) ?? (await Editor.open(undefined, env && { env }));
+  kept.set(env, editor);
+  rmSync(join(editor.place.standIn, 'starts.ndjson'), { force: true });
+  editor.updates.length = 0;
+  editor.stderr = '';
+  return editor;
 }
 
 /** Every update that any test has seen is one by the schema of ACP. */
@@ -39,13 +41,13 @@ function expectUpdates({ updates }: Editor): void {
 }
 
 afterEach(async () => {
-  if (kept !== undefined) expectUpdates(kept);
+  for (const editor of kept.values()) expectUpdates(editor);
   for (const editor of editors.splice(0)) {
     await editor.close();
     expectUpdates(editor);
   }
 });
-afterAll(() => kept?.close());
+afterAll(() => Promise.all([...kept.values()].map((editor) => editor.close())));
 
 const callsIn = (updates: readonly SessionUpdate[]) =>
   updates.flatMap((update) =>
@@ -246,8 +248,17 @@ describe('the settings of a session', () => {
 });
 
 describe('a session of an earlier process', () => {
-  /** A session with two turns, whose process has ended. */
+  let past: { place: Place; sessionId: string } | undefined;
+
+  /** A session with two turns, whose process has ended; a copy of what the first test has made. */
   async function ended(): Promise<{ place: Place; sessionId: string }> {
+    past ??= await made();
+    const place = Object.assign(new Place(), { cwd: past.place.cwd });
+    cpSync(past.place.folder, place.folder, { recursive: true });
+    return { place, sessionId: past.sessionId };
+  }
+
+  async function made(): Promise<{ place: Place; sessionId: string }> {
     const editor = await open();
     const { sessionId } = await editor.session();
     await editor.session();
@@ -397,7 +408,7 @@ describe('a start that fails', () => {
     ['a refused connection', 'connect ECONNREFUSED 127.0.0.1:443'],
     ['too many requests', 'HTTP 429'],
   ])('with %s is repeated', async (_what, words) => {
-    const editor = await open(undefined, { env: hastened });
+    const editor = await usual(hastened);
     const { sessionId } = await editor.session();
 
     const answer = await editor.prompt(sessionId, `fail 3 ${words}`);
@@ -419,7 +430,7 @@ describe('a start that fails', () => {
     ['once where output has come', 'late 9 connect ETIMEDOUT', 1, /ETIMEDOUT/],
     ['once for a folder that is not trusted', 'fail 9 Workspace Trust Required', 1, /cai-cursor --trust/],
   ])('is tried %s, and told', async (_what, prompt, starts, message) => {
-    const editor = await open(undefined, { env: hastened });
+    const editor = await usual(hastened);
     const { sessionId } = await editor.session();
 
     const answer = editor.prompt(sessionId, prompt);

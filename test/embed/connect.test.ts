@@ -129,7 +129,7 @@ describe('a program with the proxy in its own process', () => {
   });
 
   describe('that does not read what the agent says', () => {
-    /** It has read one of 20000 updates of 2000 bytes, and no more; resolves when all have come to rest. */
+    /** It has read one of 8000 updates of 2000 bytes, and no more; resolves when all have come to rest. */
     async function stopReading(): Promise<number> {
       start('flood', ['a'], homeWith(floods, '[acp]\nqueue_to_editor = "1MiB"'));
       const { agentPid } = await program.report();
@@ -140,11 +140,11 @@ describe('a program with the proxy in its own process', () => {
     test('stops the agent, and gets all of it in order when it reads on', async () => {
       const agentPid = await stopReading();
 
-      // What the queue, the pipe and the chunks in the hands of both processes take together; in all it is 40 MB.
+      // What the queue, the pipe and the chunks in the hands of both processes take together; in all it is 16 MB.
       expect(writtenBytes(agentPid)).toBeLessThan(8 * mebibyte);
       expect(residentBytes(program.process.pid!).now).toBeLessThan(160 * mebibyte);
       program.process.stdin.end('read');
-      expect(await program.rest()).toEqual(said({ done: true, count: 20_000, areInOrder: true }));
+      expect(await program.rest()).toEqual(said({ done: true, count: 8_000, areInOrder: true }));
     });
 
     test('closes the connection all the same, and can then write no more', async () => {

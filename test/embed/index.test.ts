@@ -29,12 +29,12 @@ beforeAll(() => {
   for (const name of ['@agentclientprotocol/sdk', 'zod', '@types/node', 'undici-types']) install(name);
 });
 
-/** What the TypeScript compiler says of a program, in the strictest mode. */
-function compile(name: string, text: string, options: readonly string[] = []): string {
-  writeFileSync(join(folder, name), text);
+/** What the TypeScript compiler says of these programs, in the strictest mode. */
+function compile(programs: Readonly<Record<string, string>>, options: readonly string[] = []): string {
+  for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, name), text);
   const tsc = require.resolve('@typescript/native-preview/package.json').replace('package.json', 'bin/tsgo');
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--module', 'nodenext', '--target', 'es2023'];
-  const args = [tsc, ...strict, ...options, name];
+  const args = [tsc, ...strict, '--types', 'node', ...options, ...Object.keys(programs)];
   return spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }).stdout;
 }
 
@@ -59,10 +59,7 @@ const refused = `try {
     console.log(error instanceof CaiError && error.code);
   }`;
 
-test.each([
-  ['an ES module', 'program.mts', 'program.mjs'],
-  ['a CommonJS module', 'program.cts', 'program.cjs'],
-])('can be imported by %s in TypeScript, with types that need no others', (_, source, built) => {
+test('can be imported by both kinds of modules in TypeScript, with types that need no others', () => {
   const text = `import { connect, CaiError, type AnyMessage, type ConnectOptions, type FailureCode } from 'containai';
   const options: ConnectOptions = { agent: 'claude', agentArgs: ['a'], cwd: '/', env: process.env, direct: true };
   export async function use(): Promise<AnyMessage | undefined> {
@@ -76,8 +73,9 @@ test.each([
   const expected: FailureCode = 'UNSUPPORTED_AGENT';
   ${refused.replace('console.log(', 'console.log(expected, ')}`;
 
-  expect(compile(source, text, ['--types', 'node'])).toBe('');
-  expect(run(built)).toBe('UNSUPPORTED_AGENT UNSUPPORTED_AGENT\n');
+  expect(compile({ 'program.mts': text, 'program.cts': text })).toBe('');
+  for (const built of ['program.mjs', 'program.cjs'])
+    expect(run(built)).toBe('UNSUPPORTED_AGENT UNSUPPORTED_AGENT\n');
 });
 
 test('can be required', () => {
@@ -89,7 +87,7 @@ test('can be required', () => {
   expect(run('required.cjs')).toBe('UNSUPPORTED_AGENT\n');
 });
 
-test('gives a connection that fits the SDK, and the compiler sees what does not', () => {
+test('gives a connection that fits the SDK, also in the example of the documentation; the compiler sees what does not', () => {
   const text = `import { client } from '@agentclientprotocol/sdk';
     import { connect } from 'containai';
     client({ name: 'x' }).connect(connect({ agent: 'claude' }));
@@ -99,15 +97,12 @@ test('gives a connection that fits the SDK, and the compiler sees what does not'
     connect({ agnt: 'claude' });
   `;
 
-  expect(compile('client.mts', text, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
-});
-
-test('is used by the example of the documentation as the compiler wants it', () => {
-  const text = readFileSync(join(repository, 'docs/editors.md'), 'utf8');
-  const [, example] = /```js\n(.*?)```/s.exec(text)!;
+  const page = readFileSync(join(repository, 'docs/editors.md'), 'utf8');
+  const [, example] = /```js\n(.*?)```/s.exec(page)!;
 
   expect(example).toContain('connect(');
-  expect(compile('example.mts', example!, ['--noEmit', '--skipLibCheck', '--types', 'node'])).toBe('');
+  const programs = { 'client.mts': text, 'example.mts': example! };
+  expect(compile(programs, ['--noEmit', '--skipLibCheck'])).toBe('');
 });
 
 test('starts the programs of the package that it lies in', () => {

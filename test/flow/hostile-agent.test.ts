@@ -43,7 +43,7 @@ describe('others are served though an agent', () => {
     ['of one folder', (n: number) => ({ sessionId: `row-${n}`, cwd: '/x' })],
     ['of one id, each in a folder of its own', (n: number) => ({ sessionId: 'row', cwd: `/x${n}` })],
   ])('lists thousands of sessions %s that nobody knew, of which few are written down', async (_, rowOf) => {
-    const count = isNightly ? 60_000 : 6_000;
+    const count = isNightly ? 60_000 : 2_000;
     const sessions = Array.from({ length: count }, (_, n) => rowOf(n));
 
     hostile.agent.send({ method: '_session/list/changes', params: { sessions } });
@@ -179,28 +179,6 @@ describe('an agent', () => {
     expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
   });
 
-  test.each<[string, (run: Json) => Json]>([
-    ['in _meta of its data', (run) => ({ data: { _meta: { 'terminal-auth': run } } })],
-    ['in its data', (run) => ({ data: { 'terminal-auth': run } })],
-    ['in its _meta', (run) => ({ _meta: { 'terminal-auth': run } })],
-    [
-      'in _meta of a method',
-      (run) => ({ data: { authMethods: [{ id: 'y', _meta: { 'terminal-auth': run } }] } }),
-    ],
-  ])('hands the editor no command in an error, %s', async (_, more) => {
-    const error = { code: -32000, message: 'm', ...more({ command: 'sh', args: ['-c', 'id'] }) };
-
-    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
-    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
-    const prompt = { sessionId: hostile.id, prompt: [] };
-    const { response: later } = await exchange(world, hostile.agent, 'session/prompt', prompt, { error });
-
-    for (const { error: told } of [response, later]) {
-      expect(told).toMatchObject({ code: -32000, message: 'm' });
-      expect(JSON.stringify(told)).not.toContain('"sh"');
-    }
-  });
-
   test('cannot fill the screen with an error', async () => {
     const error = { code: -32603, message: `${'x'.repeat(4_095)}${'😀'.repeat(10_000)}`, data: { n: 1 } };
 
@@ -323,14 +301,8 @@ describe('an agent', () => {
     await world.editor.response(answered);
   });
 
-  test.each([
-    ['beside its sign-in methods', { authMethods: [], _meta: { 'terminal-auth': { command: 'sh' } } }],
-    ['in an array for a sign-in method', { authMethods: [[{ id: 'x', type: 'terminal', args: ['sh'] }]] }],
-    [
-      'in an object for the list of them',
-      { authMethods: { 0: { type: 'terminal', args: ['sh'] }, length: 1 } },
-    ],
-  ])('hands the editor no command %s', async (_, more) => {
+  test('hands the editor no command beside its sign-in methods', async () => {
+    const more = { authMethods: [], _meta: { 'terminal-auth': { command: 'sh' } } };
     world = await World.start({ agentHello: { protocolVersion: 1, agentCapabilities: {}, ...more } });
 
     const { result } = await world.request('initialize', { protocolVersion: 1, clientCapabilities: {} });

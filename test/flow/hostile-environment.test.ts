@@ -19,7 +19,7 @@ describe('a repository', () => {
   let world: World | undefined;
   afterEach(() => world?.end());
 
-  test.each(['', '.', 'rel'])('is not taken for the home folder by HOME=%j', async (HOME) => {
+  test.each(['', 'rel'])('is not taken for the home folder by HOME=%j', async (HOME) => {
     const repository = newFolder();
     const program = join(repository, 'evil');
     const mark = trap(program);
@@ -35,7 +35,6 @@ describe('a repository', () => {
 
   test.each([
     ['an empty entry', (path: string) => `:${path}`],
-    ['a dot', (path: string) => `.:${path}`],
     ['a relative folder', (path: string) => `bin:${path}`],
   ])('is not looked into for programs because of %s in PATH', async (_, pathOf) => {
     let marks: string[] = [];

@@ -8,26 +8,23 @@ import { startTurn, type OpenSession } from '../support/turn';
 import { World, type WorldOptions } from '../support/world';
 import { Worlds } from '../support/worlds';
 
-let worlds: Worlds;
-let folder: string;
+const worlds = new Worlds();
+const { folder } = worlds;
 /** What they may use, a repository below it, and one of the user's beside it. */
-let allowed: string;
-let shop: string;
-let secret: string;
-/** A session of the user in `secret`. */
+const allowed = join(folder, 'allowed');
+const shop = join(allowed, 'shop');
+const secret = join(folder, 'secret');
+/** A session of the user in `secret`; their proxy has ended. */
 let foreign: OpenSession;
 let theirs: World;
 
 const nowhere = expect.stringContaining('is no folder here, or no workspace that you may use') as string;
 
 beforeEach(async () => {
-  worlds = new Worlds();
-  const owners = await worlds.begin();
-  folder = owners.folder;
-  allowed = join(folder, 'allowed');
-  shop = owners.workspace('allowed/shop');
-  secret = owners.workspace('secret');
-  foreign = await used(owners, secret, 'foreign-session-of-the-user');
+  foreign = await worlds.after('the usual', async (owners) => {
+    owners.workspace('allowed/shop');
+    return await used(owners, owners.workspace('secret'), 'foreign-session-of-the-user');
+  });
 });
 afterEach(() => worlds.end());
 
@@ -113,19 +110,21 @@ describe('a workspace', () => {
   });
 
   test('is refused where the repository begins above the allowed folder', async () => {
-    const outer = worlds.first.workspace('outer');
-    const inner = join(outer, 'part');
-    mkdirSync(inner);
+    const inner = join(folder, 'outer/part');
+    mkdirSync(inner, { recursive: true });
+    execFileSync('git', ['init', '--quiet', join(folder, 'outer')]);
     await comeIn([inner]);
 
     expect(await refusal('session/new', { cwd: inner, mcpServers: [] })).toMatchObject({ message: nowhere });
   });
 
   test('is refused where the repository of a linked worktree is elsewhere', async () => {
-    const outer = worlds.first.workspace('outer');
+    const outer = join(folder, 'outer');
+    mkdirSync(outer);
     const inner = join(folder, 'linked');
     const author = ['-c', 'user.name=t', '-c', 'user.email=t@example.org'];
     const git = (...args: string[]) => execFileSync('git', ['-C', outer, ...args], { stdio: 'ignore' });
+    git('init');
     git(...author, 'commit', '--allow-empty', '-m', 'first');
     git('worktree', 'add', inner);
     await comeIn([inner]);
@@ -223,7 +222,7 @@ describe("somebody else's session", () => {
   });
 
   test('is not listed, while one of their folder is', async () => {
-    const shared = await used(worlds.first, shop, 'session-in-the-shop-of-both');
+    const shared = await used(await worlds.begin(), shop, 'session-in-the-shop-of-both');
     await comeIn();
 
     expect(await listed()).toEqual([shared.id]);
@@ -249,7 +248,7 @@ describe("somebody else's session", () => {
   });
 
   test('is theirs once it is of their folder', async () => {
-    const shared = await used(worlds.first, shop, 'session-in-the-shop-of-both');
+    const shared = await used(await worlds.begin(), shop, 'session-in-the-shop-of-both');
     await worlds.first.close();
     await comeIn();
 

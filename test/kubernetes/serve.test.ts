@@ -1,8 +1,6 @@
 /** That `deploy/` serves clients elsewhere: any replica reaches every agent, and none of them is missed when it is gone. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { Editor } from '../engine/editor';
@@ -12,6 +10,7 @@ import { Running } from '../engine/running';
 import { buildServeImage } from '../engine/serve-image';
 import { Cai, docker } from '../engine/support';
 import { patienceMs } from '../support/patience';
+import { freePort } from '../support/ports';
 import { program, timeout } from './kubectl';
 import { Place } from './place';
 
@@ -46,15 +45,6 @@ afterAll(async () => {
   await place.remove();
   await docker('rmi', '--force', image);
 });
-
-/** A port that nobody listens at. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 /** What of a Deployment is changed here. */
 interface Deployment {

@@ -2,11 +2,11 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { patienceMs } from './patience';
+import { freePort, isOpen } from './ports';
 
 const sshd = '/usr/sbin/sshd';
 
@@ -71,7 +71,7 @@ export async function startServer(
   ];
   writeFileSync(config, lines.map((line) => `${line}\n`).join(''));
   started.push(spawn(sshd, ['-D', '-e', '-f', config], { stdio: 'ignore' }));
-  await until(() => answers(port));
+  await until(() => isOpen(port));
   return port;
 }
 
@@ -121,23 +121,6 @@ export async function login(
   ];
   const all = ['-F', '/dev/null', ...usual.flatMap((each) => ['-o', each]), ...options];
   return await runWith(socket, 'ssh', [...all, '-p', `${port}`, `${userInfo().username}@127.0.0.1`, command]);
-}
-
-/** Another program could take it first, which is most unlikely. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('connect', () => resolve(true)).on('error', () => resolve(false));
-    socket.on('connect', () => socket.destroy());
-  });
 }
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {

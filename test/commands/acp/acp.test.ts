@@ -61,7 +61,7 @@ describe('cai --acp', () => {
   describe('in test mode', () => {
     const env = { CAI_ACP_TEST_MODE: '1' };
 
-    test.each(['anything', 'claude', 'puppet'])('runs exactly "%s --acp"', async (name) => {
+    test.each(['anything', 'claude'])('runs exactly "%s --acp"', async (name) => {
       const options = { args: [name, 'more'], ...withProgram(name, env) };
 
       expect(await argumentsOf(options)).toEqual(['--acp', 'more']);
@@ -75,18 +75,15 @@ describe('cai --acp', () => {
       expect(opened.agent.hello).toMatchObject({ argv: ['--acp'], cwd: world.workspace('elsewhere') });
     });
 
-    test.each(['x; touch pwned', '$(touch pwned)', '`touch pwned`', 'x && touch pwned #', '| touch pwned'])(
-      'gives the name %s to no shell',
-      async (name) => {
-        world = await World.initialized({ args: [name], env });
+    test.each(['x; touch pwned', '$(touch pwned)'])('gives the name %s to no shell', async (name) => {
+      world = await World.initialized({ args: [name], env });
 
-        const opened = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
+      const opened = await world.request('session/new', { cwd: world.workspace('a'), mcpServers: [] });
 
-        expect(opened).toEqual(failure(2, -32603));
-        const files = readdirSync(world.folder, { recursive: true, encoding: 'utf8' });
-        expect(files.filter((file) => file.endsWith('pwned'))).toEqual([]);
-      },
-    );
+      expect(opened).toEqual(failure(2, -32603));
+      const files = readdirSync(world.folder, { recursive: true, encoding: 'utf8' });
+      expect(files.filter((file) => file.endsWith('pwned'))).toEqual([]);
+    });
   });
 
   test('tells every agent not to look for updates', async () => {

@@ -87,9 +87,7 @@ describe('cai trust', () => {
   });
 
   test.each([
-    ['y', 2_000, 'Recorded.'],
     ['YES', 2_000, 'Recorded.'],
-    ['n', 1_024, 'Nothing is recorded.'],
     ['', 1_024, 'Nothing is recorded.'],
     ['yet', 1_024, 'Nothing is recorded.'],
   ])('asks in a terminal, and takes %j for what it is', async (answer, expected, words) => {

@@ -1,27 +1,10 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { PortMirror } from '../../../src/container/ssh/port-mirror';
 import type { RemoteProcess } from '../../../src/container/ssh/remote-process';
-import { isOpen } from '../../support/ports';
-
-/** A port that nothing listens on. The system gives no program that asks for any port one that is so low. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
-}
+import { freePort, isOpen } from '../../support/ports';
 
 /** A container whose watcher a test plays, and whose ports echo. */
 class FakeContainer {

@@ -480,20 +480,23 @@ describe('what would act on the machine of the editor', () => {
     expect(((await asked).error as Json).data).toEqual({ authMethods: harmlessMethods });
   });
 
-  test.each([
-    ['fs/read_text_file', -32601],
-    ['fs/write_text_file', -32601],
-    ['terminal/create', -32601],
-    ['_zed.dev/fs/write', -32601],
-    ['_x/run_command', -32601],
-    ['elicitation/create', -32602],
-  ])('is refused to a server: %s', async (method, code) => {
+  test('is refused to a server', async () => {
     await start();
 
-    connection.send({ id: 'a', method, params: { sessionId: 's', mode: 'url', url: 'vscode://x' } });
-    connection.send({ method, params: { sessionId: 's', mode: 'url', url: 'vscode://x' } });
+    for (const [method, code] of [
+      ['fs/read_text_file', -32601],
+      ['fs/write_text_file', -32601],
+      ['terminal/create', -32601],
+      ['_zed.dev/fs/write', -32601],
+      ['_x/run_command', -32601],
+      ['elicitation/create', -32602],
+    ] as const) {
+      const params = { sessionId: 's', mode: 'url', url: 'vscode://x' };
+      connection.send({ id: method, method, params });
+      connection.send({ method, params });
 
-    expect((await connection.inbox.response('a')).error).toMatchObject({ code });
+      expect((await connection.inbox.response(method)).error).toMatchObject({ code });
+    }
     expect(await sentToEditor()).toEqual([]);
   });
 

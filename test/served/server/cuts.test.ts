@@ -14,7 +14,7 @@ import { NumberedEditor } from './cuts/numbered-editor';
 import { Random, randomCut, seed } from './cuts/random';
 import { faultsBesideLoss, faultsOf, lostTurns, recordOf } from './cuts/verdict';
 
-const cuts = Number(process.env.CAI_CUTS ?? (isNightly ? 1_000 : 16));
+const cuts = Number(process.env.CAI_CUTS ?? (isNightly ? 1_000 : 8));
 jest.setTimeout(10 * patienceMs);
 const sessions = 3;
 

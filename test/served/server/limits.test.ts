@@ -187,7 +187,8 @@ test('one connection has a limited number of streams', async () => {
     const headers = { ...served!.owner, accept: 'text/event-stream', 'acp-connection-id': id, 'acp-session-id': session }; // prettier-ignore
     return await fetch(`${served!.url}/acp`, { headers, signal: aborting.signal });
   };
-  const all = await Promise.all(Array.from({ length: 257 }, (_, index) => get(`session-${index}`)));
+  const all: Response[] = [];
+  for (let index = 0; index < 257; index++) all.push(await get(`session-${index}`));
 
   expect(all.filter(({ status }) => status === 200)).toHaveLength(256);
   expect(all.filter(({ status }) => status === 503)).toHaveLength(1);

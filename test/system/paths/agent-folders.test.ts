@@ -132,14 +132,14 @@ describe('AgentFolders', () => {
         new AgentFolders(stateOfUser).onWayTo(join(ours, 'bin/tool'));
         return Number(process.hrtime.bigint() - begin);
       });
-      return Math.min(...times) / 1e6;
+      return Math.min(...times);
     };
     const withFew = timed();
     rememberAgentFolders(stateOfUser, many);
 
     expect(readdirSync(state)).toHaveLength(2_002);
-    // In milliseconds; a look at each of them takes about 20.
-    expect(timed() - withFew).toBeLessThan(2);
+    // A look at each of them takes hundreds of times as long.
+    expect(timed()).toBeLessThan(20 * withFew);
   });
 });
 

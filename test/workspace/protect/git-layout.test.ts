@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  cpSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -24,8 +25,17 @@ let root: string;
 
 const gitlinksIn = (workTree: string) => gitFoldersOf(workTree).slice(0, 1).flatMap(gitlinksOf);
 
-/** A repository with many files and three repositories inside it. */
+/** What `fill` has made, by format. */
+const filled = new Map<string, string>();
+
+/** A repository with many files and four repositories inside it; made once for each format, then copied. */
 function fill(...format: string[]): void {
+  const made = filled.get(format.join());
+  if (made !== undefined) {
+    cpSync(made, root, { recursive: true });
+    git(root, 'update-index', '-q', '--refresh');
+    return;
+  }
   git(root, 'init', '-q', ...format);
   for (let i = 0; i < 40; i += 1) writeFileSync(join(root, `file${'x'.repeat(i)}`), '');
   for (const path of ['lib', 'deps/a', 'deps/ab', 'z'.repeat(200)]) {
@@ -34,6 +44,9 @@ function fill(...format: string[]): void {
     git(join(root, path), 'commit', '-q', '--allow-empty', '-m', 'first');
   }
   git(root, '-c', 'advice.addEmbeddedRepo=false', 'add', '.');
+  const copy = newFolder();
+  cpSync(root, copy, { recursive: true });
+  filled.set(format.join(), copy);
 }
 
 const all = ['deps/a', 'deps/ab', 'lib', 'z'.repeat(200)];

@@ -3,15 +3,18 @@ import { get, type IncomingMessage } from 'node:http';
 import { Served } from '../../../support/served';
 import { StreamableClient } from '../../../support/streamable';
 
+/** By configuration. */
+const servers = new Map<string, Served>();
 let server: Served;
 let client: StreamableClient;
 
 async function start(config = ''): Promise<void> {
-  server = await Served.start({ config, env: { CAI_LOG_LEVEL: 'info' } });
+  server = servers.get(config) ?? (await Served.start({ config, env: { CAI_LOG_LEVEL: 'info' } }));
+  servers.set(config, server);
   client = new StreamableClient(server, 'flood');
 }
 
-afterEach(() => server.end());
+afterAll(() => Promise.all([...servers.values()].map((each) => each.end())));
 
 /** A turn that brings so many updates: its numbers follow the last ones. */
 async function flood(sessionId: string, count: number, bytes = 500): Promise<void> {
