@@ -144,20 +144,6 @@ export function strayUses(sources: readonly Source[], use: Use, only: readonly s
     );
 }
 
-/** Files that have neither a test nor an exclusion, and exclusions (by path, with the reason) of no use. */
-export function untested(
-  paths: readonly string[],
-  hasTest: (path: string) => boolean,
-  excluded: Readonly<Record<string, string>>,
-): string[] {
-  const missing = paths.filter((path) => !hasTest(path) && !(path in excluded));
-  const needless = Object.keys(excluded).filter((path) => hasTest(path) || !paths.includes(path));
-  return [
-    ...missing.map((path) => `${path} has no test file`),
-    ...needless.map((path) => `${path} is excluded for nothing`),
-  ];
-}
-
 interface Edge {
   readonly from: string;
   readonly to: string;

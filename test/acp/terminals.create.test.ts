@@ -27,38 +27,26 @@ describe('wishOf', () => {
     });
   });
 
-  test.each([
-    '{"command":"a | b"}',
-    '{"command":"a | b","args":[],"env":[]}',
-    '{"command":"a | b","args":null,"env":null,"cwd":null,"outputByteLimit":null}',
-  ])('takes a command without arguments for a line: %s', (params) => {
+  test('takes a command without arguments for a line', () => {
+    const params = '{"command":"a | b","args":null,"env":null,"cwd":null,"outputByteLimit":null}';
     expect(wishOf(create(params))).toEqual({ argv: ['a | b'], env: [], cwd: undefined, shell: true });
   });
 
   test.each([
     [undefined, 'command'],
-    ['[]', 'command'],
     ['{}', 'command'],
-    ['{"command":""}', 'command'],
     ['{"command":["a"]}', 'command'],
-    [String.raw`{"command":"a\u0000"}`, 'command'],
     [String.raw`{"command":"\ud800"}`, 'command'],
     ['{"command":"a","args":"b"}', 'args'],
-    ['{"command":"a","args":{}}', 'args'],
     ['{"command":"a","args":[1]}', 'args'],
-    [String.raw`{"command":"a","args":["\u0000"]}`, 'args'],
     ['{"command":"a","env":{"A":"b"}}', 'env'],
-    ['{"command":"a","env":[null]}', 'env'],
-    ['{"command":"a","env":[["A","b"]]}', 'env'],
     ['{"command":"a","env":[{"name":"A"}]}', 'env'],
     ['{"command":"a","env":[{"name":"","value":""}]}', 'env'],
     ['{"command":"a","env":[{"name":"A=B","value":""}]}', 'env'],
     [String.raw`{"command":"a","env":[{"name":"A","value":"\u0000"}]}`, 'env'],
     ['{"command":"a","cwd":"b"}', 'cwd'],
-    ['{"command":"a","cwd":""}', 'cwd'],
     ['{"command":"a","cwd":1}', 'cwd'],
     ['{"command":"a","outputByteLimit":-1}', 'outputByteLimit'],
-    ['{"command":"a","outputByteLimit":1.5}', 'outputByteLimit'],
     ['{"command":"a","outputByteLimit":"1"}', 'outputByteLimit'],
   ])('refuses %s, naming no value', (params, named) => {
     expect(() => wishOf(create(params))).toThrow(

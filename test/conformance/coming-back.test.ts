@@ -314,22 +314,6 @@ describe('session/list of the next process', () => {
 });
 
 describe('a title', () => {
-  test.each([
-    ['that is taken back', ['A', null], undefined],
-    ['that is none', ['A', 7], 'A'],
-    ['that is very long', ['x'.repeat(600)], 'x'.repeat(500)],
-    ['that would be cut in the midst of a character', [`${'x'.repeat(499)}😀`], 'x'.repeat(499)],
-  ])('%s', async (_, titles, kept) => {
-    const world = await worlds.begin();
-    const session = await used(world, 'a', 's1');
-    for (const title of titles) await rename(world, session, title);
-    await leave(world);
-
-    const [row] = (await listed(await worlds.begin(nowhere))) as Json[];
-
-    expect(row!.title).toBe(kept);
-  });
-
   test('is known to others at once, also when the proxy is killed', async () => {
     const world = await worlds.begin();
     await rename(world, await used(world, 'a', 's1'), 'A');
@@ -419,48 +403,5 @@ describe('a session that its agent does not have any more', () => {
     if (isOpen) await (await startTurn(world, session)).end();
     for (const agent of [...world.agents]) await endAgent(world, agent);
     expect(await listed(world)).toMatchObject([{ sessionId: session.id }]);
-  });
-});
-
-describe('two requests at once that load one session', () => {
-  /** Sends both; the ids that the editor has given them. */
-  async function loadTwice(world: World, { id: sessionId, agent }: OpenSession): Promise<[number, number]> {
-    const params = { sessionId, cwd: agent.cwd, mcpServers: [] };
-    const ids: [number, number] = [world.ask('session/load', params), world.ask('session/load', params)];
-    for (const id of ids) await agent.inbox.next((message) => message.id === id);
-    return ids;
-  }
-
-  const error = { code: -32603, message: 'no' };
-
-  test.each([
-    ['in their order', [0, 1] as const],
-    ['the other way round', [1, 0] as const],
-  ])('S2 leave nothing open when both fail, %s', async (_, order) => {
-    const { id } = await usedBefore('own', 's1');
-    const world = await worlds.begin();
-    const agent = await world.agent(world.workspace('own'));
-
-    const ids = await loadTwice(world, { id, agent, agentId: 's1' });
-    for (const index of order) {
-      agent.send({ id: ids[index], error });
-      await world.editor.response(ids[index]);
-    }
-
-    const prompt = await world.request('session/prompt', { sessionId: id, prompt: [] });
-    expect(prompt).toEqual(failure(prompt.id, -32002, { sessionId: id }));
-    expect(await sentTo(world, agent)).toEqual([]);
-  });
-
-  test('S2 leave open what was open before', async () => {
-    const world = await worlds.begin();
-    const session = await used(world, 'own', 's1');
-
-    for (const id of await loadTwice(world, session)) {
-      session.agent.send({ id, error });
-      await world.editor.response(id);
-    }
-
-    await (await startTurn(world, session)).end();
   });
 });

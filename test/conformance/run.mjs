@@ -23,7 +23,11 @@ const { faults } = faultTable;
 const here = import.meta.dirname;
 const repository = join(here, '../..');
 const jest = join(repository, 'node_modules/jest/bin/jest.js');
-const statements = JSON.parse(readFileSync(join(here, 'statements.json'), 'utf8'));
+/** One a line. */
+const statements = readFileSync(join(here, 'statements.ndjson'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
 const scratch = mkdtempSync(join(tmpdir(), 'cai-faults-'));
 /** How many faults are tried at once: more than there are processors, as most of it is waiting. */
 const workerCount = 4;

@@ -1,6 +1,6 @@
 /** Statements S: sessions beyond the process that opened them. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { exchange, leave, sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
@@ -138,47 +138,12 @@ describe('the next process', () => {
     expect(next.agents.filter(({ cwd }) => cwd === world.workspace('a'))).toEqual([]);
   });
 
-  test('S2 the table is the user’s own', async () => {
-    await remembered('s1');
-
-    expect(statSync(table()).mode & 0o777).toBe(0o600);
-    expect(statSync(dirname(table())).mode & 0o777).toBe(0o700);
-  });
-
   test('S2 with sessions.persist = false nothing is kept', async () => {
     const world = await worlds.begin({ config: '[sessions]\npersist = false' });
     await world.session(world.workspace('a'), 's1');
     expect(await leave(world)).toBe(0);
 
     expect(existsSync(table())).toBe(false);
-  });
-
-  test.each([
-    ['is not text', Buffer.from([0xff, 0x00, 0x0a, 0xfe])],
-    ['is of another program', '[]\n{"id":5}\n{"id":"x","agent":null}\nnull\n'],
-    ['is empty', ''],
-  ])('S2 a table that %s is not fatal', async (_, content) => {
-    const world = await worlds.begin();
-    mkdirSync(dirname(table()), { recursive: true });
-    writeFileSync(table(), content);
-
-    const { id } = await world.session(world.workspace('a'), 's1');
-
-    expect(await leave(world)).toBe(0);
-    expect(await loaded(await worlds.begin(), id)).toBe('s1');
-  });
-
-  test('S2 what stands beside a damaged line still counts', async () => {
-    const sessionId = await remembered('s1');
-    writeFileSync(table(), `\0garbage\n${readFileSync(table(), 'utf8')}{"id":"torn`);
-    const world = await worlds.begin();
-
-    const other = await world.session(world.workspace('b'), 's2');
-
-    expect(await loaded(world, sessionId)).toBe('s1');
-    await leave(world);
-    const next = await worlds.begin();
-    expect(await loaded(next, other.id, 'b')).toBe('s2');
   });
 
   test('S2 a table that cannot be used is not fatal', async () => {

@@ -6,7 +6,7 @@ import { Editor } from './editor';
 import { containerOf, measured } from './inside';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
-import { Cai, docker, folder, newWorkspace, type RunOptions } from './support';
+import { Cai, docker, newWorkspace, type RunOptions } from './support';
 
 /** From the request to the error, in milliseconds: everything is known at once in these cases. */
 const secondsMs = 10_000;
@@ -23,28 +23,11 @@ beforeEach(() => {
 });
 
 describe('an agent that cannot be started: initialize is answered, and session/new gets the cause', () => {
-  test('the engine does not run', async () => {
-    const DOCKER_HOST = `unix://${folder}/none.sock`;
-
-    const message = await causeOf('claude', { env: { DOCKER_HOST } });
-
-    expect(message).toContain(`the engine at ${DOCKER_HOST} (from DOCKER_HOST) is not running`);
-    expect(message).toContain('systemctl start docker');
-  });
-
   test('the agent is not in the image', async () => {
     cai.configure('[agents.claude]\ncommand = ["no-such-agent"]\n');
 
     expect(await causeOf('claude')).toBe(
       'agent "claude": no-such-agent: command not found: install it in the image, or give its path',
-    );
-  });
-
-  test('the image is missing and may not be built', async () => {
-    cai.configure(`${absent}[image]\nauto_build = false\n`);
-
-    expect(await causeOf('absent')).toBe(
-      'agent "absent": there is no image containai:absent, and "image.auto_build" is off: cai build absent',
     );
   });
 

@@ -63,13 +63,6 @@ describe('on a terminal', () => {
     },
   );
 
-  test('is refused after "n"', async () => {
-    const said = await answered('n');
-
-    expect(said).not.toContain(content);
-    expect(said.match(/was refused by the user/g)).toHaveLength(2);
-  });
-
   test('"a" is kept for all commands of the workspace', async () => {
     await answered('a');
 
@@ -130,13 +123,6 @@ describe('in an editor', () => {
       expect(cards).toMatchObject([{ kind: 'fetch', title: title() }]);
       expect(outcome).toBe('completed');
     }
-  });
-
-  test('the command is refused after "No"', async () => {
-    const { said, outcome } = await turn('no');
-
-    expect(said).toContain(`${at} was refused by the user`);
-    expect(outcome).toBe('failed');
   });
 
   test('nothing is asked after "Always", and "cai network" shows it', async () => {

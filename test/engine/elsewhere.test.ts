@@ -179,16 +179,6 @@ const machines = (...args: string[]): void => {
       );
       expect(readdirSync(there)).toEqual([]);
     });
-
-    test('that is not there', async () => {
-      const here = join(state!, 'other/new');
-      mkdirSync(here, { recursive: true });
-      execFileSync('chown', [String(user.uid), here]);
-      const { status, stderr } = await placeOf(userOf(first, [join(state!, 'other')]), here).run(['true']);
-
-      expect(status).toBe(2);
-      expect(stderr).toContain(`"${here}" is not on the machine of the engine at ${first}`);
-    });
   });
 
   describe('has agents', () => {

@@ -86,20 +86,6 @@ describe('the environment of a command', () => {
     expect([...arrived].filter(([name]) => wanted.has(name)).sort()).toEqual(pairs.sort());
   });
 
-  test('lacks a variable that is not set here', async () => {
-    const arrived = await environmentInside(['-e', 'NOT_SET', '-e', 'EMPTY', '-e', 'NOTHING='], {
-      EMPTY: '',
-    });
-
-    expect([arrived.has('NOT_SET'), arrived.get('EMPTY'), arrived.get('NOTHING')]).toEqual([false, '', '']);
-  });
-
-  test('has the last of two values, also of a variable of the image', async () => {
-    const arrived = await environmentInside(['-e', 'TWICE=a=b', '-e', 'TWICE=c\n=d', '-e', 'LANG=x']);
-
-    expect([arrived.get('TWICE'), arrived.get('LANG')]).toEqual(['c\n=d', 'x']);
-  });
-
   test('is that of a user at home', async () => {
     const arrived = await environmentInside([]);
 

@@ -87,23 +87,3 @@ describe('a command that cannot be run', () => {
     });
   });
 });
-
-describe('a command line that makes no sense', () => {
-  const refused = [
-    ['no command', [], /missing required argument 'command'/],
-    ['an option that there is none of', ['--work', '/', 'true'], /unknown option '--work'/],
-    ['a variable without a name', ['-e', '=x', 'true'], /-e needs NAME=value or NAME/],
-    ['a terminal that is not there', ['-t', 'true'], /-t needs a terminal/],
-    ['an agent that is not known', ['-a', 'nobody', 'true'], /Unsupported agent: nobody\nKnown agents/],
-    ['a workspace that is not there', ['-w', '/no/such', 'true'], /"\/no\/such" does not exist/],
-    ['a workspace that is too wide', ['-w', '/', 'true'], /"\/" cannot be a workspace/],
-  ] as const;
-
-  test.each(refused)('is told: %s', async (_, args, why) => {
-    const { status, stdout, stderr } = await place.cai.run(['exec', ...args], { cwd: place.workspace });
-
-    expect({ status, stdout: stdout.toString() }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toMatch(/^cai: .*\n$/s);
-    expect(stderr).toMatch(why);
-  });
-});

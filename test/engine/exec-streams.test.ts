@@ -150,18 +150,6 @@ describe('a stream that nobody reads any more', () => {
       stderr: '',
     });
   });
-
-  test('is no matter if it is stderr', async () => {
-    const program = place.start([
-      'perl',
-      '-e',
-      'for (1 .. 1000) { syswrite STDERR, "x" x 1000 } print "done"',
-    ]);
-
-    program.child.stderr.destroy();
-
-    expect((await program.succeeds()).stdout.toString()).toBe('done');
-  });
 });
 
 function writtenIn(name: string): number {

@@ -75,18 +75,6 @@ describe('cai forward', () => {
     expect(forward.stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test('says which port is in use', async () => {
-    const { workspace, ports, end } = await forwarded('0:5173');
-
-    const { status, stdout, stderr } = await runIn(workspace, ['forward', '0:5174', `${ports[0]}:5173`]);
-    await end();
-
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toBe(
-      `cai: 127.0.0.1:${ports[0]} is in use by another program: choose another port here, such as "cai forward 0:5173"\n`,
-    );
-  });
-
   test('ends when the container does', async () => {
     const { workspace, forward, end } = await forwarded('0:5173');
 

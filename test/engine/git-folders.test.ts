@@ -1,8 +1,7 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
 import { git, nameAuthor, newRepository } from './repository';
-import { Cai, folder, ownFolder, user } from './support';
+import { Cai, folder, ownFolder } from './support';
 
 let cai: Cai;
 
@@ -66,15 +65,5 @@ describe('git in a container', () => {
       [`bind ${gitFolder} ${gitFolder} true`, `bind ${place.workspace} ${place.workspace} true`].sort(),
     );
     expect((await place.run(['cat', `${outer}/file`])).status).not.toBe(0);
-  });
-
-  test('makes objects that belong to the user of the host', async () => {
-    const place = new Place(cai, newRepository(cai, 'objects'));
-
-    await place.prints(['sh', '-c', 'echo 1 > new && git add new && git commit --quiet --message inside']);
-
-    const id = git(cai, '-C', place.workspace, 'rev-parse', 'HEAD:new');
-    const path = join(place.workspace, '.git/objects', id.slice(0, 2), id.slice(2));
-    expect(statSync(path)).toMatchObject({ uid: user.uid, gid: user.gid });
   });
 });

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -193,57 +192,6 @@ describe('cai login', () => {
     expect(await runIn(cai.home, ['login', agent, '--quiet', '--', 'sh', '-c', write])).toMatchObject({ status: 0, stderr: '' }); // prettier-ignore
 
     expect(await keptIn(newWorkspace())).toBe('done\n');
-  });
-
-  test('says that the port is in use, and goes on', async () => {
-    const workspace = workspaceWithAgent();
-    const busy = createServer((_, answer) => answer.end('somebody else')).listen(0, '127.0.0.1');
-    await once(busy, 'listening');
-    const { port } = busy.address() as AddressInfo;
-
-    const login = cai.start([
-      'login',
-      agent,
-      '-w',
-      workspace,
-      '--',
-      'node',
-      program,
-      'login',
-      'port',
-      String(port),
-    ]);
-    await login.complains(
-      `cai: 127.0.0.1:${port} is in use by another program, so the browser cannot bring its answer to the sign-in: end that program and sign in again\n`,
-    );
-
-    expect(await callBack(port, 'abc')).toBe('somebody else');
-    login.child.kill('SIGTERM');
-    expect((await login.ends()).status).toBe(143);
-    busy.close();
-  });
-
-  test('has no port here that belongs to somebody else in the container', async () => {
-    const workspace = workspaceWithAgent();
-    await made(workspace);
-    const before = cai.start(['exec', '--', 'node', program, 'login', 'before'], { cwd: workspace });
-    await before.says('open http');
-    const login = cai.start(['login', agent, '-w', workspace, '--', 'node', program, 'login', 'port']);
-    const port = await portOf(login, workspace);
-    const after = cai.start(['exec', '--', 'node', program, 'login', 'after'], { cwd: workspace });
-    await after.says('open http');
-    const others = ['before', 'after'].map((name) => Number(readFileSync(join(workspace, name), 'utf8')));
-
-    // Several looks long.
-    await pause(1_000);
-
-    expect(await Promise.all([port, ...others].map(isOpen))).toEqual([true, false, false]);
-    await callBack(port, 'abc');
-    expect((await login.ends()).status).toBe(0);
-    for (const each of [before, after]) {
-      each.child.kill('SIGTERM');
-      await each.ends();
-    }
   });
 
   test('leaves nothing when it is ended', async () => {

@@ -6,7 +6,6 @@ import { decisionsOf } from '../../src/network/egress/decisions';
 import { readRecording } from '../../src/acp/recording/recording';
 import { Host } from '../../src/system/host';
 import { cai } from '../support/cli';
-import { sentBy } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
 import { StatusStage, type StandIn } from '../support/status-stage';
@@ -83,13 +82,6 @@ test('"always" is written down for the workspace', async () => {
 
   const { state } = new Host({ HOME: join(world.folder, 'home') }).folders;
   expect(decisionsOf(state, world.workspace('own')).allow).toEqual([place]);
-});
-
-test('outside of a turn nobody is asked', async () => {
-  await open();
-
-  expect(await command.ask(1, place)).toBeUndefined();
-  expect(await sentBy(world, session.agent)).toEqual([]);
 });
 
 test('the end of the turn takes the question back, before the answer to the prompt', async () => {

@@ -1,5 +1,5 @@
 /** A workspace that became wider since a folder was first used: by a stranger, or by the agent. */
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCli } from '../support/cli';
 import { endAgent, exchange, leave } from '../support/dialogue';
@@ -35,20 +35,6 @@ describe('a session in a folder whose workspace has grown', () => {
     expect((await world.session(cwd, 'two')).agent.cwd).toBe(outer);
     expect(await leave(world)).toBe(0);
   });
-
-  test('is refused where a link to somewhere else was put in its place', async () => {
-    world = await World.initialized();
-    const outer = world.workspace('outer');
-    const secrets = world.workspace('secrets');
-    const cwd = join(outer, 'sub');
-    mkdirSync(cwd);
-    await world.session(cwd, 'one');
-    renameSync(cwd, join(outer, 'old'));
-    symlinkSync(secrets, cwd);
-
-    expect(await open(cwd)).toMatchObject({ error: refusal(cwd, outer, secrets) });
-    expect(await leave(world)).toBe(0);
-  });
 });
 
 describe('where a repository within another is one no longer', () => {
@@ -76,20 +62,18 @@ describe('where a repository within another is one no longer', () => {
     expect(world.agents.map(({ cwd }) => cwd)).toEqual([world.workspace('own'), repository]);
   };
 
-  test.each(['session/archive', 'session/unarchive', 'session/set_title'])(
-    '%s of the session is refused',
-    async (method) => {
-      await begin(false);
+  test('session/archive of the session is refused', async () => {
+    const method = 'session/archive';
+    await begin(false);
 
-      const { error } = await world.request(method, { sessionId: session.id, title: 'x' });
+    const { error } = await world.request(method, { sessionId: session.id, title: 'x' });
 
-      const message = expect.stringContaining(
-        `${method}: "${repository}", the workspace of the session,`,
-      ) as string;
-      expect(error).toEqual({ code: -32602, message });
-      expectNoneStarted();
-    },
-  );
+    const message = expect.stringContaining(
+      `${method}: "${repository}", the workspace of the session,`,
+    ) as string;
+    expect(error).toEqual({ code: -32602, message });
+    expectNoneStarted();
+  });
 
   test('session/delete forgets the session, and reaches no agent', async () => {
     await begin(false);

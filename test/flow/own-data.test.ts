@@ -95,13 +95,6 @@ describe('a sign-in that an editor is offered', () => {
       expect(new Set(await places(agent, folder, user))).toEqual(new Set([folder]));
   });
 
-  test('is for the workspace where its repository alone says so, in any folder of it', async () => {
-    const root = workspace(own);
-
-    expect(await places('opencode', root, shared)).toEqual([root]);
-    expect(await places('opencode', join(root, 'src'), shared)).toEqual([root]);
-  });
-
   const left = (env: NodeJS.ProcessEnv) => readdirSync(join(env.XDG_RUNTIME_DIR!, 'containai/terminals'));
 
   test("is nobody's any more when its proxy has ended", async () => {

@@ -80,15 +80,6 @@ describe('a session that is closed while it is restored', () => {
     expect(await world.editor.response(deleting)).toEqual(success(deleting, {}));
   });
 
-  test('says nothing to an agent that does not offer it', async () => {
-    const agentHello = { ...fullAgent, agentCapabilities: { sessionCapabilities: { resume: {} } } };
-    const { agent } = await hang({ agentHello });
-
-    await world.request('session/close', { sessionId: session.id });
-
-    expect(await sentTo(world, agent)).toEqual([]);
-  });
-
   test('never gets to an agent that has not started', async () => {
     world = await World.start({ config: noDelay, agentHello: false });
     const initializing = world.ask('initialize', { protocolVersion: 1, clientCapabilities: {} });

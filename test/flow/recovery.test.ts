@@ -246,21 +246,6 @@ describe('the next prompt of a session whose agent was killed', () => {
     expect(() => process.kill(session.agent.pid, 0)).not.toThrow();
     session.agent.order({ exit: 0 });
   });
-
-  test('takes back what the dead agent has asked, once; a late answer is nobody’s', async () => {
-    await open();
-    const turn = await startTurn(world, session);
-    session.agent.send({ id: 0, method: 'session/request_permission', params: permissionParams('s1') });
-    const asked = await world.editor.next('session/request_permission');
-    session.agent.order({ kill: 'SIGKILL' });
-    await world.editor.response(turn.id);
-    expect(await world.editor.next('$/cancel_request')).toMatchObject({ params: { requestId: asked.id } });
-    world.send({ id: asked.id, result: { outcome: { outcome: 'selected', optionId: 'yes' } } });
-
-    const agent = await goOn('next');
-    expect(await sentTo(world, agent)).toEqual([]);
-    expect(await sentBy(world, agent)).toEqual([]);
-  });
 });
 
 describe('a session that had no prompt', () => {
@@ -339,18 +324,6 @@ describe('a session that had no prompt', () => {
     await agent.answer('session/new', { result: { sessionId: 'n1' } });
     await answerPrompt(agent);
     expect(await world.editor.response(next)).toHaveProperty('result');
-  });
-
-  test('is asked for again of the next agent where one dies over it', async () => {
-    await openUnused();
-    await kill(session.agent);
-    const id = prompt();
-    (await askedAnew()).agent.order({ exit: 1 });
-    const { agent, request } = await askedAnew();
-    agent.send({ id: request.id, result: { sessionId: 's1' } });
-    await answerPrompt(agent);
-
-    expect(await world.editor.response(id)).toHaveProperty('result');
   });
 
   test('can be closed meanwhile, of which the agent hears nothing, as it has given it no id', async () => {
@@ -441,21 +414,6 @@ describe('what was set in a session', () => {
     session = { ...session, agent };
 
     expect(await setAgain()).toEqual(planAgain);
-  });
-
-  test('is so also after agents that have ended over that', async () => {
-    await set('session/set_mode', { modeId: 'plan' });
-    await kill(session.agent);
-    const id = prompt();
-    for (let count = 0; count < 3; count++) {
-      const agent = await restored();
-      agent.update('s1', { sessionUpdate: 'current_mode_update', currentModeId: 'default' });
-      await agent.inbox.next('session/set_mode');
-      agent.order({ exit: 1 });
-    }
-    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
-
-    expect(await setAgain(false)).toEqual(planAgain);
   });
 
   test.each([
@@ -608,30 +566,6 @@ describe('while a session is restored', () => {
     ]);
   });
 
-  test('what waits is bounded by its bytes: a prompt too many fails, and the others follow', async () => {
-    await open({ config: `${noDelay}[acp]\nqueue_to_agent = "100KiB"\n` });
-    await kill(session.agent);
-    const said = ['a', 'b', 'c'].map((letter) => letter.repeat(45_000));
-    const ids = said.map((each) => prompt(each));
-    const tooMany = await world.editor.response(ids[2]);
-    const agent = await restored();
-    await answerPrompt(agent);
-    await answerPrompt(agent);
-
-    expect(tooMany).toEqual(failure(ids[2], -32603));
-    expect(tooMany).toHaveProperty('error.message', expect.stringContaining('too much waits'));
-    for (const id of ids.slice(0, 2)) expect(await world.editor.response(id)).toHaveProperty('result');
-    expect(prompts()).toEqual(said.slice(0, 2));
-  });
-
-  test('one prompt waits in any case, and goes on', async () => {
-    await open({ config: `${noDelay}[acp]\nqueue_to_agent = "1KiB"\n` });
-    await kill(session.agent);
-    const said = 'a'.repeat(10_000);
-    await goOn(said);
-    expect(prompts()).toEqual([said]);
-  });
-
   test('two sessions of one agent are restored in one new agent', async () => {
     const second = await world.session(cwd, 's2', session.agent);
     await use(world, second);
@@ -690,18 +624,6 @@ describe('while a session is restored', () => {
     expect(await world.editor.response(id)).toEqual(failure(id, -32601));
     expect(await world.editor.response(waiting)).toHaveProperty('result');
   });
-
-  test('L2 the end of the editor’s input ends everything, and what waits gets one answer', async () => {
-    await kill(session.agent);
-    const id = prompt('never');
-    const { agent } = await successor();
-    void agent.sawEof.then(() => agent.order({ exit: 0 }));
-
-    expect(await world.close()).toBe(0);
-    expect(await world.editor.response(id)).toHaveProperty('error');
-    expect(world.editor.takeAll().filter((message) => message.id === id)).toEqual([]);
-    expect(prompts()).toEqual([]);
-  });
 });
 
 describe('a session that cannot be restored', () => {
@@ -715,27 +637,6 @@ describe('a session that cannot be restored', () => {
     expect(answer).toEqual(failure(id, -32002, { sessionId: session.id }));
     expect(answer).toHaveProperty('error.message', expect.stringContaining('cannot reopen sessions'));
     expect(agents()).toHaveLength(1);
-  });
-
-  test.each([
-    ['the program is not there', 127, 1],
-    ['it ends each time', 1, 3],
-  ])('because no agent starts, as %s, is restored once one does', async (_, exit, starts) => {
-    let isBroken = false;
-    await open({ agentHello: () => !isBroken && fullAgent });
-    await kill(session.agent);
-    isBroken = true;
-    const id = prompt('never');
-    for (let count = 0; count < starts; count++) {
-      const agent = await world.agent(cwd);
-      await agent.inbox.next('initialize');
-      agent.order({ exit });
-    }
-    expect(await world.editor.response(id)).toEqual(failure(id, -32603));
-
-    isBroken = false;
-    await goOn('next');
-    expect(prompts()).toEqual(['next']);
   });
 
   test('because the agent refuses fails what waits with its words, once each; the next prompt tries again', async () => {
@@ -791,29 +692,6 @@ describe('a session that cannot be restored', () => {
     const said = await world.lastWords();
     expect(said.match(/agent start failed/g)).toHaveLength(3);
     expect(said).toContain('"class":"ended"');
-  });
-
-  test('because an agent panics over it, with a status that means wrong arguments at a start, is tried again', async () => {
-    await open();
-    await kill(session.agent);
-    const id = prompt();
-    (await successor()).agent.order({ exit: 2 });
-    await answerPrompt(await restored());
-
-    expect(await world.editor.response(id)).toHaveProperty('result');
-  });
-
-  test('is tried as often again after a turn that was answered', async () => {
-    await open();
-    for (const deaths of [2, 2]) {
-      await kill(session.agent);
-      const id = prompt();
-      for (let count = 0; count < deaths; count++) (await successor()).agent.order({ exit: 1 });
-      session = { ...session, agent: await restored() };
-      await answerPrompt(session.agent);
-      expect(await world.editor.response(id)).toHaveProperty('result');
-    }
-    expect(prompts()).toHaveLength(2);
   });
 
   test('is closed without an agent, and deleted by one', async () => {

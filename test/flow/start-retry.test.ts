@@ -89,15 +89,6 @@ describe('an agent that ends before it answers initialize', () => {
     expect(await world.editor.response(next)).toHaveProperty('result');
   });
 
-  test('is not tried again where that is of no use', async () => {
-    const cwd = await begin(noDelay);
-    const id = world.ask('session/new', { cwd, mcpServers: [] });
-    (await started(cwd)).order({ exit: 127 });
-
-    expect(await world.editor.response(id)).toHaveProperty('error.code', -32603);
-    expect(world.agents).toHaveLength(2);
-  });
-
   test('is not started again when the editor has left', async () => {
     const cwd = await begin('[restart]\nfirst_delay = "1h"\nmax_delay = "1h"\n');
     const id = world.ask('session/new', { cwd, mcpServers: [] });

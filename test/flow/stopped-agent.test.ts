@@ -1,11 +1,10 @@
 /** An agent that is stopped, as by SIGSTOP, is noticed by its process state and ended; the next call starts another. */
-import { sentBy, startCall } from '../support/dialogue';
+import { sentBy } from '../support/dialogue';
 import { hastened } from '../support/hastened';
-import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
 import type { Puppet } from '../support/puppet';
-import { askEditor, permissionParams, startTurn, use, type OpenSession } from '../support/turn';
-import { fullAgent, World } from '../support/world';
+import { startTurn, use, type OpenSession } from '../support/turn';
+import { World } from '../support/world';
 
 const config = '[restart]\nfirst_delay = "0s"\n';
 
@@ -59,55 +58,11 @@ test('in a turn: its prompt gets one error, and the session goes on with the nex
   await session.agent.gone;
 });
 
-test('while it waits for a permission: the question is taken back', async () => {
-  const { id } = await startTurn(world, session);
-  const asked = await askEditor(world, session.agent, {
-    id: 7,
-    method: 'session/request_permission',
-    params: permissionParams('s1'),
-  });
-
-  stop(session.agent);
-
-  await expectStopped(id);
-  expect(await world.editor.next('$/cancel_request')).toHaveProperty('params.requestId', asked.id);
-  world.send({ id: asked.id, result: { outcome: { outcome: 'cancelled' } } });
-  await expectGoesOn();
-});
-
-test('while it opens a session: the next one is opened by another agent', async () => {
-  const params = { cwd, mcpServers: [] };
-  const call = await startCall(world, session.agent, 'session/new', params);
-
-  stop(session.agent);
-
-  await expectStopped(call.id);
-  const again = world.ask('session/new', params);
-  const agent = await world.agent(cwd);
-  await agent.answer('session/new', { result: { sessionId: 's2' } });
-  expect(await world.editor.response(again)).toHaveProperty('result');
-});
-
 test('while nothing is asked of it: it is noticed with the next prompt', async () => {
   stop(session.agent);
 
   await expectStopped(prompt());
   await expectGoesOn();
-});
-
-test('while it starts: it is started again', async () => {
-  const hellos = [false, false, fullAgent] as (Json | false)[];
-  await world.end();
-  world = await World.start({ config, env: hastened, agentHello: () => hellos.shift()! });
-  const initializing = world.ask('initialize', { protocolVersion: 1, clientCapabilities: {} });
-  const first = await world.agent();
-  await first.inbox.next('initialize');
-
-  stop(first);
-
-  const second = await world.agent(first.cwd);
-  await second.greet(fullAgent);
-  expect(await world.editor.response(initializing)).toHaveProperty('result.protocolVersion', 1);
 });
 
 test('an agent that is stopped for a moment, or silent, keeps its turn', async () => {

@@ -1,9 +1,8 @@
 /** What is written down of turns, and what `cai usage` says of it. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UsageRecord } from '../../src/acp/usage/usage';
 import { leave } from '../support/dialogue';
-import { runCli } from '../support/cli';
 import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -173,31 +172,5 @@ describe('usage', () => {
     await leave(world);
 
     expect(existsSync(folderOf(world))).toBe(false);
-  });
-
-  test('of two processes and with damaged lines is summed by cai usage', async () => {
-    await open();
-    const { folder } = world;
-    const other = await World.initialized({ folder });
-    const second = await other.session(other.workspace('b'), 's1');
-    const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3 };
-    await (await startTurn(world, session)).end({ stopReason: 'end_turn', usage });
-    await leave(world);
-    const [name] = readdirSync(folderOf(world));
-    appendFileSync(join(folderOf(world), name!), '{"at":"cut sho');
-    await (await startTurn(other, second)).end({ stopReason: 'end_turn', usage });
-    await leave(other);
-    await other.end();
-
-    const options = { env: { HOME: join(folder, 'home') } };
-    const { stdout, status } = await runCli(['usage', '--by', 'workspace', '--json'], options);
-
-    expect(status).toBe(0);
-    const { rows, total, averagePerTurn } = JSON.parse(stdout) as Record<string, unknown>;
-    expect(new Set((rows as { key: string }[]).map(({ key }) => key))).toEqual(
-      new Set([world.workspace('own'), world.workspace('b')]),
-    );
-    expect(total).toMatchObject({ turns: 2, tokens: { input: 2, output: 4, total: 6 } });
-    expect(averagePerTurn).toMatchObject({ tokens: { input: 1, output: 2, total: 3 } });
   });
 });

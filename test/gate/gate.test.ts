@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { git } from '../support/git';
-import { isNightly } from '../support/nightly';
 import { newFolder } from '../support/temp-folder';
 
 const gate = resolve('.ci/gate/main.mjs');
@@ -57,7 +56,6 @@ const plain = (command: string, more: object = {}) => ({
   ...more,
 });
 /** Each starts jest several times, and shows what only who changes the gate can break. */
-const nightlyTest = isNightly ? test : test.skip;
 
 const passes = `test('passes', () => undefined);`;
 /** Passes from the second time on. */
@@ -128,24 +126,21 @@ test('a step over its limit ends with all that it has started, and the others ar
   expect(existsSync(`/proc/${sleeper}/exe`)).toBe(false);
 });
 
-nightlyTest(
-  'a suite that ends in the middle has told what it had found, and the rest of it has failed',
-  () => {
-    const ends = `test('ends jest', () => process.kill(process.pid, 'SIGKILL'));`;
-    // Files that were never run are run by size, the largest first.
-    const files = { 'a.test.js': `${passes}//${'x'.repeat(1000)}`, 'b.test.js': ends, 'c.test.js': passes };
-    const project = new Project(files, [phase(suite({ command: [...runJest, '--runInBand'] }))]);
+test('a suite that ends in the middle has told what it had found, and the rest of it has failed', () => {
+  const ends = `test('ends jest', () => process.kill(process.pid, 'SIGKILL'));`;
+  // Files that were never run are run by size, the largest first.
+  const files = { 'a.test.js': `${passes}//${'x'.repeat(1000)}`, 'b.test.js': ends, 'c.test.js': passes };
+  const project = new Project(files, [phase(suite({ command: [...runJest, '--runInBand'] }))]);
 
-    const { lines, status } = project.run();
+  const { lines, status } = project.run();
 
-    expect(lines.join('\n')).toMatch(/^failed: b\.test\.js: the file\n {2}\| it has not ended: /m);
-    expect(lines).toContain('failed: a file that did not begin');
-    expect(lines.at(-1)).toBe('1 passed, 2 failed');
-    expect(status).toBe(1);
-  },
-);
+  expect(lines.join('\n')).toMatch(/^failed: b\.test\.js: the file\n {2}\| it has not ended: /m);
+  expect(lines).toContain('failed: a file that did not begin');
+  expect(lines.at(-1)).toBe('1 passed, 2 failed');
+  expect(status).toBe(1);
+});
 
-nightlyTest('a service is started for who needs it, tells of itself, and is ended', () => {
+test('a service is started for who needs it, tells of itself, and is ended', () => {
   const script = `#!/bin/bash
 case $1 in
   start) [[ -e mark ]] || { touch mark; exit 1; } ;;

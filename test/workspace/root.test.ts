@@ -15,7 +15,6 @@ import { dirname, join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { findWorkspace, foreignNotice } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
-import { expectedError } from '../expected-error';
 
 /** Giving a file to somebody else takes root. */
 const testAsRoot = process.getuid?.() === 0 ? test : test.skip;
@@ -40,12 +39,6 @@ describe('findWorkspace', () => {
       const { dev, ino } = statSync(repository, { bigint: true });
       const identity = `${dev}:${ino}`;
       expect(workspace).toEqual({ root: repository, spelledRoot: repository, cwd, realCwd: cwd, identity });
-    });
-
-    test('takes the top level for the top level itself', async () => {
-      const repository = newRepository('repository');
-
-      expect(await rootOf(repository)).toBe(repository);
     });
 
     test('takes the nearest of nested repositories', async () => {
@@ -106,15 +99,6 @@ describe('findWorkspace', () => {
       const cwd = folder('parent/repository/src');
 
       expect(gitTopLevel(cwd)).not.toBe(repository);
-      expect(await rootOf(cwd)).toBe(cwd);
-    });
-
-    test('a core.worktree that names a subfolder', async () => {
-      const repository = newRepository('repository');
-      const cwd = folder('repository/sub/src');
-      git(repository, 'config', 'core.worktree', join(repository, 'sub'));
-
-      expect(gitTopLevel(cwd)).toBe(join(repository, 'sub'));
       expect(await rootOf(cwd)).toBe(cwd);
     });
 
@@ -203,15 +187,6 @@ describe('findWorkspace', () => {
       const cwd = folder('repository/src');
 
       const { root } = await findWorkspace(cwd, { host: new Host(env), git: join(place, 'missing/git') });
-
-      expect(root).toBe(cwd);
-    });
-
-    test('does without a git whose path leads through a file', async () => {
-      const cwd = repositoryFolder();
-      writeFileSync(join(place, 'file'), '');
-
-      const { root } = await findWorkspace(cwd, { host: new Host(env), git: join(place, 'file/git') });
 
       expect(root).toBe(cwd);
     });
@@ -341,14 +316,6 @@ describe('findWorkspace', () => {
         spelledRoot: repository,
         cwd: join(place, 'link'),
       });
-    });
-
-    test('refuses a link to the home folder', async () => {
-      symlinkSync(join(place, 'home'), join(place, 'link'));
-
-      await expect(rootOf(join(place, 'link'))).rejects.toMatchObject(
-        expectedError('WORKSPACE', 'it is the home folder'),
-      );
     });
 
     test('normalises the spelling', async () => {

@@ -95,19 +95,6 @@ describe('whenQuiet', () => {
     expect(open.hasPrompt(session)).toBe(false);
   });
 
-  test('calls back once, after the last prompt of the session has been answered', () => {
-    open.add('1', asker('first', prompt));
-    open.add('2', asker('second', prompt));
-    open.whenQuiet(session, () => told.push('quiet'));
-    expect(open.hasPrompt(session)).toBe(true);
-
-    open.settle('2', answer('2'));
-    open.settle('1', answer('1'));
-    open.settle('1', answer('1'));
-
-    expect(told).toEqual(['second: answer 2', 'first: answer 1', 'quiet']);
-  });
-
   test('calls back each who waits for a session, once, and nobody else', () => {
     const other = {};
     open.add('1', asker('one', prompt));

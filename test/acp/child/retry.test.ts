@@ -43,10 +43,6 @@ describe('the class of a failed start', () => {
       expect(classOf(ended(status, 'IMAGE'), true).name).toBe('image');
     },
   );
-
-  test('has a remedy where it is retried, since its message is of one attempt only', () => {
-    for (const { isRetried, remedy } of retryClasses) expect(remedy !== '').toBe(isRetried);
-  });
 });
 
 test('the classes are those that the documentation explains, in its order', () => {
@@ -79,14 +75,6 @@ describe('attempts', () => {
     expect(waits).toEqual([0, 1_000, 2_000, 3_000]);
     expect(final.message).toBe('agent "x" ended (attempt 4 of 4: run its command in a terminal to see why)');
     expect(classOf(final).name).toBe('ended');
-  });
-
-  test('end with a remedy that stands there once', () => {
-    const why = 'agent "x" exited with status 1: run its command in a terminal to see why';
-    const failed = (): CaiError | undefined => attempts.failed(new CaiError('AGENT_EXITED', why));
-    for (let count = 1; count < 4; count++) failed();
-
-    expect(failed()!.message).toBe(`${why} (attempt 4 of 4)`);
   });
 
   test('of an agent that had started go on, whatever its status says', () => {

@@ -58,24 +58,6 @@ describe('a child that starts', () => {
     expect(run.told).toEqual(['two: AGENT_STALLED', 'one runs', 'three runs']);
   });
 
-  test('fails what waits when it ends before it is ready', async () => {
-    run.child.whenReady(run.task('one'));
-    run.child.request('1', requestLine('1', 'initialize', '{}'), run.asker('hello'));
-
-    await run.child.stop(ladder);
-
-    expect(run.told).toEqual(['hello: AGENT_EXITED', 'one: AGENT_EXITED', 'end: AGENT_EXITED']);
-  });
-
-  test('has requests of our own wait, and fails them when it ends', async () => {
-    const answer = run.child.ask('one', '{}');
-
-    await run.child.stop(ladder);
-
-    await expect(answer).rejects.toMatchObject({ code: 'AGENT_EXITED' });
-    expect(run.lines).toEqual([]);
-  });
-
   test('fails what waits once, when it is abandoned', async () => {
     run.child.whenReady(run.task('one'));
 
@@ -95,17 +77,6 @@ describe('a child that starts', () => {
 
     expect(run.told).toEqual(['one: AGENT_EXITED', 'end: AGENT_EXITED']);
     expect(run.child.state).toBe('ended');
-  });
-});
-
-describe('a child that cannot be started', () => {
-  test('says so to all that wait', async () => {
-    run = new ChildRun(program('cai-is-no-program'));
-    run.child.whenReady(run.task('one'));
-
-    await run.child.stop(ladder);
-
-    expect(run.told).toEqual(['one: AGENT_START', 'end: AGENT_START']);
   });
 });
 
@@ -166,23 +137,6 @@ describe('requests', () => {
 
     expect(run.told).toEqual(['1: AGENT_START', 'late: AGENT_START', 'end: AGENT_EXITED']);
     expect(run.child.endReason).toBe(reason);
-  });
-
-  test('that come to a child that has ended hear why', async () => {
-    await run.child.stop(ladder);
-
-    run.child.whenReady(run.task('late'));
-
-    expect(run.told).toEqual(['end: AGENT_EXITED', 'late: AGENT_EXITED']);
-  });
-
-  test('that come while it is asked to end are refused', async () => {
-    const stopped = run.child.stop(ladder);
-
-    run.child.whenReady(run.task('late'));
-
-    expect(run.told).toEqual(['late: AGENT_EXITED']);
-    await stopped;
   });
 });
 

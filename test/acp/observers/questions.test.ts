@@ -137,11 +137,6 @@ function answer(id: number, outcome: Json): boolean {
 const choose = (id: number, optionId: string): boolean =>
   answer(id, { result: { outcome: { outcome: 'selected', optionId } } });
 
-test('asks nobody about a server that the editor has named', async () => {
-  expect(await questions.ask(child, 'mcp.example:443')).toBe(true);
-  expect(lines).toEqual([]);
-});
-
 describe('a question in a turn', () => {
   test('is a card in the thread, as the schemas of ACP have it', async () => {
     atTurn();
@@ -211,16 +206,6 @@ describe('a question in a turn', () => {
     expect(allowed).toEqual([]);
   });
 
-  test('has one card, however many ask', async () => {
-    atTurn();
-    const asked = [1, 2, 3].map(() => questions.ask(child, place));
-    expect(told()).toHaveLength(2);
-
-    choose(1, 'no');
-
-    expect(await Promise.all(asked)).toEqual([false, false, false]);
-  });
-
   test('has a card of its own for each place, in order, up to a limit', async () => {
     atTurn();
     const asked = Array.from({ length: 8 }, (_, n) => questions.ask(child, `h${n}:1`));
@@ -239,16 +224,6 @@ describe('a question in a turn', () => {
     ]);
   });
 
-  test('shows no more of a name than a line of printable characters', () => {
-    atTurn();
-    void questions.ask(child, `${'x'.repeat(300)}\n[a](b)\u202e.example:443`);
-
-    const [title] = told();
-
-    expect(title).toMatch(/^s: tool_call pending Connect to …x+\ufffd\[a\]\ufffdb\ufffd\ufffd\.example:443$/);
-    expect(title!.length).toBeLessThan(250);
-  });
-
   test('shows a name as it is where the title is Markdown, and other letters beside their form', () => {
     atTurn();
     void questions.ask(child, '__registry.npmjs.org__.evil.example:443');
@@ -260,35 +235,33 @@ describe('a question in a turn', () => {
     expect(second).toMatch(/ Connect to xn--e1afmkfd\.example:443 \(пример\.example\)$/);
   });
 
-  test.each([[[]], [['h6:1']]])(
-    'offers No to all after three No, which ends all questions of the turn, also open ones: %j',
-    async (more: string[]) => {
-      const session = opened('s');
-      begin(session);
-      const offered = (): string[] => {
-        const { params } = lines.findLast(({ method }) => method === 'session/request_permission')!;
-        return (params as { options: { optionId: string }[] }).options.map(({ optionId }) => optionId);
-      };
-      for (const n of [1, 2, 3]) {
-        void questions.ask(child, `h${n}:1`);
-        expect(offered()).toEqual(['turn', 'session', 'workspace', 'no']);
-        choose(n, 'no');
-      }
-      const asked = ['h4:1', 'h5:1', ...more].map((each) => questions.ask(child, each));
-      expect(offered()).toEqual(['turn', 'session', 'workspace', 'no', 'none']);
-      told();
+  test('offers No to all after three No, which ends all questions of the turn, also open ones', async () => {
+    const more = ['h6:1'];
+    const session = opened('s');
+    begin(session);
+    const offered = (): string[] => {
+      const { params } = lines.findLast(({ method }) => method === 'session/request_permission')!;
+      return (params as { options: { optionId: string }[] }).options.map(({ optionId }) => optionId);
+    };
+    for (const n of [1, 2, 3]) {
+      void questions.ask(child, `h${n}:1`);
+      expect(offered()).toEqual(['turn', 'session', 'workspace', 'no']);
+      choose(n, 'no');
+    }
+    const asked = ['h4:1', 'h5:1', ...more].map((each) => questions.ask(child, each));
+    expect(offered()).toEqual(['turn', 'session', 'workspace', 'no', 'none']);
+    told();
 
-      choose(5, 'no');
-      told();
-      choose(4, 'none');
+    choose(5, 'no');
+    told();
+    choose(4, 'none');
 
-      expect(await Promise.all(asked)).toEqual([false, false, ...more.map(() => false)]);
-      const open = more.flatMap(() => ['cancel 6', 's: tool_call_update failed']);
-      expect(told()).toEqual([...open, 's: tool_call_update failed']);
-      expect(await questions.ask(child, 'h7:1')).toBe(false);
-      expect(told()).toEqual([]);
-    },
-  );
+    expect(await Promise.all(asked)).toEqual([false, false, ...more.map(() => false)]);
+    const open = more.flatMap(() => ['cancel 6', 's: tool_call_update failed']);
+    expect(told()).toEqual([...open, 's: tool_call_update failed']);
+    expect(await questions.ask(child, 'h7:1')).toBe(false);
+    expect(told()).toEqual([]);
+  });
 
   test('is logged with the place alone', async () => {
     const asked = questions.ask(child, place);
@@ -304,25 +277,6 @@ describe('a question in a turn', () => {
 });
 
 describe('an answer', () => {
-  test('for the turn is over with it, and the next turn asks again', async () => {
-    const session = opened('s');
-    const turn = begin(session);
-    void questions.ask(child, place);
-    choose(1, 'turn');
-    turn.answer();
-    begin(session);
-    told();
-
-    const asked = questions.ask(child, place);
-
-    expect(told()).toEqual([
-      's: tool_call pending Connect to example.org:443',
-      's: request 2 pending Connect to example.org:443',
-    ]);
-    choose(2, 'no');
-    expect(await asked).toBe(false);
-  });
-
   test('for the session holds until it is closed, and outlives its agent', async () => {
     const session = opened('s');
     const turn = begin(session);
@@ -345,17 +299,6 @@ describe('an answer', () => {
     told();
     void questions.ask(child, place);
     expect(told()).toHaveLength(2);
-  });
-
-  test('for the workspace is written down, and asked about no more in the turn', async () => {
-    atTurn();
-    const asked = questions.ask(child, place);
-    choose(1, 'workspace');
-
-    expect(await asked).toBe(true);
-    expect(allowed).toEqual(['/w example.org:443']);
-    expect(await questions.ask(child, place)).toBe(true);
-    expect(allowed).toHaveLength(1);
   });
 
   test('that cannot be written down counts for the session', async () => {
@@ -388,12 +331,8 @@ describe('an answer', () => {
   });
 
   test.each<[string, Json]>([
-    ['a cancel', { result: { outcome: { outcome: 'cancelled' } } }],
     ['an option that was not offered', { result: { outcome: { outcome: 'selected', optionId: 'yes' } } }],
-    ['no option', { result: { outcome: { outcome: 'selected' } } }],
     ['a name of every object', { result: { outcome: { outcome: 'selected', optionId: 'constructor' } } }],
-    ['nothing', { result: null }],
-    ['another type', { result: { outcome: 'selected' } }],
   ])('that is %s allows nothing, and is not asked for again in the turn', async (_what, outcome) => {
     atTurn();
     const asked = questions.ask(child, place);
@@ -460,20 +399,6 @@ describe('what was allowed ends, and the agent is told,', () => {
     core.sessions.close(session);
 
     expect(ended).toEqual([place]);
-  });
-
-  test('with the last turn in which it was', async () => {
-    const { turn } = await allowed('turn');
-    const other = begin(opened('other'));
-    await questions.ask(child, place);
-    turn.answer();
-    expect(ended).toEqual([place]);
-
-    const asked = questions.ask(child, place);
-    choose(2, 'turn');
-    await asked;
-    other.answer();
-    expect(ended).toEqual([place, place]);
   });
 
   test('with the session for which the editor has named a server', async () => {
@@ -565,18 +490,6 @@ describe('the open cards of a turn', () => {
     expect(await asked).toBeUndefined();
   });
 
-  test('are told to be over when the agent is given up', async () => {
-    const session = atTurn();
-    const asked = questions.ask(child, place);
-    told();
-
-    Object.assign(child, { isUsable: false });
-    core.sessions.lose(session);
-
-    expect(told()).toEqual(takenBack);
-    expect(await asked).toBeUndefined();
-  });
-
   test('are over without a word when the editor goes', async () => {
     const turn = begin(opened('s'));
     const asked = questions.ask(child, place);
@@ -641,24 +554,6 @@ describe('of two sessions of one agent', () => {
     expect(told()[0]).toMatch(/^a: /);
   });
 
-  test('a card or an answer in either counts, because either may be meant', async () => {
-    const a = opened('a');
-    begin(a);
-    const asked = questions.ask(child, place);
-    const b = begin(opened('b'));
-    told();
-    const joined = questions.ask(child, place);
-    expect(told()).toEqual([]);
-    choose(1, 'session');
-
-    expect(await Promise.all([asked, joined])).toEqual([true, true]);
-    expect(await questions.ask(child, place)).toBe(true);
-    told();
-    b.answer();
-    expect(await questions.ask(child, place)).toBe(true);
-    expect(told()).toEqual([]);
-  });
-
   test('the other goes on when one ends, and another agent is not concerned', async () => {
     begin(opened('a'));
     const turn = begin(opened('b'));
@@ -670,16 +565,5 @@ describe('of two sessions of one agent', () => {
     void questions.ask(child, place);
     expect(told()[0]).toMatch(/^a: /);
     expect(await questions.ask(newChild(), place)).toBeUndefined();
-  });
-
-  test('one that was cancelled is not asked, the other is', () => {
-    begin(opened('a'));
-    const b = opened('b');
-    begin(b);
-    questions.onCall(b, message({ method: 'session/cancel', params: {} }));
-
-    void questions.ask(child, place);
-
-    expect(told()[0]).toMatch(/^a: /);
   });
 });

@@ -352,16 +352,6 @@ describe('recall', () => {
     expect(table.recall(id)).toBeUndefined();
     expect(tableOn(file).recall(id)).toBeUndefined();
   });
-
-  test('works without a file', () => {
-    const table = newTable();
-    const id = table.idForNew('s1', '/w', '/w');
-
-    expect(table.recall(id)).toMatchObject({ agentId: 's1' });
-    table.forget(id);
-    table.forget('nobody');
-    expect(table.recall(id)).toBeUndefined();
-  });
 });
 
 describe('a table that is full', () => {

@@ -81,16 +81,6 @@ describe('cai doctor without an engine', () => {
     expect(find('keys')).toMatchObject({ status: 'skip', detail: 'this needs the state folder' });
   });
 
-  test('traces an agent that is none to the line that names it', async () => {
-    const options = userInRepository('[agent]\ndefault = "nobody"');
-
-    const { find } = await examine(options);
-
-    expect(find('configuration').detail).toContain(
-      `Unsupported agent: nobody (${options.file}:2: "agent.default")\n`,
-    );
-  });
-
   test('says where the configuration is wrong, and goes on', async () => {
     const options = userInRepository('[agent]\ndefualt = "x"');
 
@@ -212,16 +202,6 @@ describe('cai doctor without an engine', () => {
     expect(find('credentials')).toMatchObject({
       status: 'warn',
       detail: 'agents have what is in MY_API_KEY, and can send it away',
-    });
-  });
-
-  test('leaves the network out without a configuration', async () => {
-    const { find } = await examine(userInRepository('[agent]\ndefualt = "x"'));
-
-    expect(find('network')).toEqual({
-      name: 'network',
-      status: 'skip',
-      detail: 'this needs the configuration',
     });
   });
 

@@ -177,16 +177,6 @@ describe('with a server', () => {
     expect(server.refused).toBe(1);
   });
 
-  test('without an address, it is the Unix socket of this machine', async () => {
-    const runtime = newFolder();
-    mkdirSync(join(runtime, 'containai'));
-    server = new ScriptedServer();
-    await server.listen(join(runtime, 'containai/serve.sock'));
-    editor = new Editor([], { ...quiet, XDG_RUNTIME_DIR: runtime, CAI_CONNECT_TOKEN: token });
-
-    expect((await server.connection()).requests[0]).toMatchObject({ url: '/acp' });
-  });
-
   test('an editor that leaves has sent all that it has written, and gets what is still answered', async () => {
     server = new ScriptedServer({
       onMessage: (connection, message) => {
@@ -207,7 +197,7 @@ describe('with a server', () => {
     expect(answers.filter(({ error }) => (error as Json | undefined)?.code === -32603)).toHaveLength(499);
   });
 
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('%s ends it, and the connection', async (signal) => {
+  test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends it, and the connection', async (signal) => {
     server = new ScriptedServer();
     editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], quiet);
     const open = editor.ask('_ask');

@@ -103,15 +103,6 @@ describe('cai serve token', () => {
     });
   });
 
-  test("replaces the user's own", async () => {
-    const { host, run } = userIn();
-    const own = new Tokens(host).ownerToken();
-
-    expect((await run('revoke', 'owner')).status).toBe(0);
-    expect(new Tokens(host).holderOf(own)).toBeUndefined();
-    expect(new Tokens(host).ownerToken()).not.toBe(own);
-  });
-
   test.each([
     [['ravoke', 'ann'], '"ravoke" is not one of add, list, revoke, did you mean "cai serve token revoke"?'],
     [['add'], 'say whose: cai serve token add NAME'],

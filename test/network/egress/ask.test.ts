@@ -68,25 +68,6 @@ describe('askOnLink', () => {
 
     expect([first!.aborted, other!.aborted, second.aborted]).toEqual([true, false, false]);
   });
-
-  test('has no answer where none comes in time, and asks again afterwards', async () => {
-    const [ours, its] = newEnds();
-    const lines: string[] = [];
-    ours.setEncoding('utf8').on('data', (text: string) => lines.push(text));
-    const ask = askOnLink(its);
-    const first = ask('a:443');
-
-    await jest.advanceTimersByTimeAsync(askMs);
-    expect(await first).toBeUndefined();
-    const second = ask('a:443');
-    await turns();
-    ours.write('{"verdict":1,"isAllowed":true}\n{"verdict":2,"isAllowed":false}\n');
-
-    expect(await second).toBe(false);
-    expect(lines.join('')).toBe(
-      '{"kind":"asks","id":1,"place":"a:443"}\n{"kind":"asks","id":2,"place":"a:443"}\n',
-    );
-  });
 });
 
 describe('askOnTerminal', () => {
@@ -222,21 +203,6 @@ describe('askOnTerminal', () => {
 
     expect(await answer).toBe(false);
     expect(said(input)).toBe('oea');
-  });
-
-  test('asks one question after the other, and the same once for all', async () => {
-    const answers = [ask('a:1'), ask('b:1'), ask('a:1')];
-    await turns();
-    expect(said(stderr).match(/connect to \S+/g)).toEqual(['connect to a:1:']);
-
-    await type('o');
-    expect(said(stderr).match(/connect to \S+/g)).toEqual(['connect to b:1:']);
-    await type('n');
-
-    const granted = expect.any(AbortSignal) as unknown;
-    expect(await Promise.all(answers)).toEqual([granted, false, granted]);
-    await turns();
-    expect(said(stderr)).not.toContain('connect');
   });
 
   test('gives up after its time, also what had to wait, and asks again at the next try', async () => {

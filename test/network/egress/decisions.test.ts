@@ -43,17 +43,6 @@ describe('what is decided', () => {
     expect(decisionsOf(state, '/srv/garden')).toEqual(nothing);
   });
 
-  test('is what was said last of a rule', () => {
-    decide(state, root, 'allow', 'a.example');
-    decide(state, root, 'allow', 'b.example');
-    decide(state, root, 'deny', 'a.example');
-    expect(decisionsOf(state, root)).toEqual({ allow: ['b.example'], deny: ['a.example'] });
-
-    decide(state, root, 'allow', 'a.example');
-    decide(state, root, 'allow', 'a.example');
-    expect(decisionsOf(state, root)).toEqual({ allow: ['b.example', 'a.example'], deny: [] });
-  });
-
   test('can be forgotten', () => {
     decide(state, root, 'deny', 'a.example');
     decide(state, root, 'allow', 'b.example');

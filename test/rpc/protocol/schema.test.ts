@@ -45,21 +45,6 @@ describe('the comparison', () => {
     expect(methodFindings(schemas)).toEqual(['agent session/cancel: no row', 'editor session/move: no row']);
   });
 
-  test('tells a method that became stable, and one that went away', () => {
-    const schemas = readSchemas();
-    schemas.stable.$defs.ForkSessionRequest = schemas.unstable.$defs.ForkSessionRequest!;
-    delete schemas.unstable.$defs.AuthStatusRequest;
-    delete schemas.unstable.$defs.AuthStatusResponse;
-    delete schemas.unstable.$defs.InitializeProxyRequest;
-    delete schemas.unstable.$defs.InitializeProxyResponse;
-
-    expect(methodFindings(schemas)).toEqual([
-      'editor auth/status: in no schema',
-      'editor session/fork: stable, the row says unstable',
-      'proxy/initialize: decided, but in no schema',
-    ]);
-  });
-
   test('tells a field that is new, wherever it stands', () => {
     const schemas = readSchemas();
     membersOf(schemas.stable, 'NewSessionRequest').home = { type: ['string', 'null'] };
@@ -74,37 +59,6 @@ describe('the comparison', () => {
       'session/update/params/update/?sessionUpdate=subagent_update/parent: not decided',
       'session/update/params/update/?sessionUpdate=tool_call/content/*/?type=diff/oldPath: not decided',
       'session/update/params/update/?sessionUpdate=tool_call_update/content/*/?type=diff/oldPath: not decided',
-    ]);
-  });
-
-  test('tells a field that went away, from the tables and from the decisions', () => {
-    const schemas = readSchemas();
-    delete membersOf(schemas.unstable, 'PlanFile').uri;
-    for (const schema of [schemas.stable, schemas.unstable]) {
-      delete membersOf(schema, 'UnstructuredCommandInput').hint;
-    }
-
-    expect(placeFindings(schemas)).toEqual([
-      'hint: decided, but nothing needs it',
-      'session/update/params/update/?sessionUpdate=plan_update/plan/?type=file/uri: in no schema',
-    ]);
-  });
-
-  test('tells a place that changed its meaning', () => {
-    const schemas = readSchemas();
-    membersOf(schemas.unstable, 'ReadTextFileRequest').path = { $ref: '#/$defs/SessionId' };
-
-    expect(placeFindings(schemas)).toEqual(['fs/read_text_file/params/path: must not be path']);
-  });
-
-  test('tells a capability that has another name', () => {
-    const schemas = readSchemas();
-    delete membersOf(schemas.unstable, 'SessionCapabilities').title;
-    delete membersOf(schemas.unstable, 'FileSystemCapabilities').readTextFile;
-
-    expect(capabilityFindings(schemas)).toEqual([
-      'editor session/set_title: no capability sessionCapabilities.title',
-      'agent fs/read_text_file: no capability fs.readTextFile',
     ]);
   });
 });

@@ -224,27 +224,6 @@ describe('a server that is started anew in the middle of a turn', () => {
     expect(connection.inbox.takeAll()).toEqual([]);
   });
 
-  test('may have an agent that cannot open sessions, which both errors say', async () => {
-    await start({});
-    await open('s1');
-    const turn = editor.ask('session/prompt', { sessionId: 's1', prompt: [] });
-    await connection.inbox.next('session/prompt');
-    await restart({});
-
-    const { error } = await editor.inbox.response(turn);
-    expect((error as Json).message).toMatch(
-      /in the middle of the turn, .* cannot open the session again: start a new/,
-    );
-    expect(await editor.request('session/prompt', { sessionId: 's1', prompt: [] })).toMatchObject({
-      error: {
-        code: -32603,
-        message: expect.stringMatching(
-          /its agent cannot open a session again\. Start a new one\.$/,
-        ) as string,
-      },
-    });
-  });
-
   test('gets the editor’s own load behind ours, with all that it tells', async () => {
     await start({ loadSession: true });
     await open('s1');

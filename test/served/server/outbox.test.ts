@@ -17,14 +17,6 @@ function taken(outbox: Outbox): string[] {
   return lines;
 }
 
-test('lines are numbered from 1 and taken in order', () => {
-  const outbox = outboxWith(['a', 'b']);
-
-  expect(taken(outbox)).toEqual(['1:a', '2:b']);
-  outbox.push(Buffer.from('c'));
-  expect(taken(outbox)).toEqual(['3:c']);
-});
-
 test('whoever comes back gets what follows the number', () => {
   const outbox = outboxWith(['a', 'b', 'c']);
   taken(outbox);

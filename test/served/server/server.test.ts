@@ -6,9 +6,7 @@ import * as https from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { WebSocket } from 'ws';
-import type { Json } from '../../support/inbox';
 import { certificate } from '../../support/certificate';
-import { success } from '../../support/messages';
 import { Served, servedInEachTest } from '../../support/served';
 import { newFolder } from '../../support/temp-folder';
 
@@ -37,70 +35,6 @@ describe('HTTP/2 over TLS', () => {
     const [answer] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders];
     return { status: answer[':status'], answer, stream };
   }
-
-  async function post(message: Json): Promise<{ answer: http2.IncomingHttpHeaders; text: string }> {
-    const { sessionId } = (message.params ?? {}) as { sessionId?: string };
-    const named = sessionId === undefined ? {} : { 'acp-session-id': sessionId };
-    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-    const { answer, stream } = await send('POST', { 'content-type': 'application/json', ...named }, body);
-    let text = '';
-    for await (const chunk of stream.setEncoding('utf8')) text += String(chunk);
-    return { answer, text };
-  }
-
-  /** The messages of a stream. */
-  async function events(sessionId?: string) {
-    const named = sessionId === undefined ? {} : { 'acp-session-id': sessionId };
-    const { stream } = await send('GET', { accept: 'text/event-stream', ...named });
-    async function* messages(): AsyncGenerator<Json, void> {
-      let pieces: string[] = [];
-      for await (const chunk of stream.setEncoding('utf8')) {
-        pieces.push(String(chunk));
-        if (!pieces.slice(-2).join('').includes('\n\n')) continue;
-        const whole = pieces.join('').split('\n\n');
-        pieces = [whole.pop()!];
-        for (const event of whole) {
-          const data = /^data: (.*)$/m.exec(event)?.[1];
-          if (data !== undefined) yield JSON.parse(data) as Json;
-        }
-      }
-    }
-    return messages();
-  }
-
-  async function next(messages: AsyncGenerator<Json, void>): Promise<Json> {
-    return (await messages.next()).value as Json;
-  }
-
-  test('has two turns at once, with all streams on one socket, and messages of 8 MiB', async () => {
-    const { answer } = await post({ id: 1, method: 'initialize', params: { protocolVersion: 1 } });
-    headers['acp-connection-id'] = answer['acp-connection-id'];
-    const connection = await events();
-    const opened: string[] = [];
-    for (const name of ['a', 'b']) {
-      const params = { cwd: server.workspace(name), mcpServers: [] };
-      await post({ id: name, method: 'session/new', params });
-      opened.push(((await next(connection)).result as { sessionId: string }).sessionId);
-    }
-    const [a, b] = [await events(opened[0]), await events(opened[1])];
-    const prompt = (id: string, sessionId: string, text: string) =>
-      post({ id, method: 'session/prompt', params: { sessionId, prompt: [{ type: 'text', text }] } });
-    await prompt('first', opened[0]!, 'permission');
-    const long = 'x'.repeat(8 * 1024 * 1024);
-    await prompt('second', opened[1]!, long);
-
-    const echo = (await next(b)) as { params: { update: { content: { text: string } } } };
-    expect(echo.params.update.content.text === `echo: ${long}`).toBe(true);
-    expect(await next(b)).toEqual(success('second', { stopReason: 'end_turn' }));
-    expect(await next(a)).toHaveProperty('params.update.sessionUpdate', 'tool_call');
-    const asked = await next(a);
-    expect(asked.method).toBe('session/request_permission');
-    await post({ id: asked.id, result: { outcome: { outcome: 'selected', optionId: 'allow' } } });
-    expect(await next(a)).toHaveProperty('params.update.content.text', 'permission: allow');
-    expect(await next(a)).toEqual(success('first', { stopReason: 'end_turn' }));
-    expect((await send('DELETE', {})).status).toBe(202);
-    expect((await connection.next()).done).toBe(true);
-  });
 
   test('refuses as HTTP/1.1 does, which is there, too', async () => {
     expect((await send('POST', { 'content-type': 'text/plain' })).status).toBe(415);

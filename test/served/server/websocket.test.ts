@@ -103,18 +103,6 @@ test('takes a message with line ends between its tokens', async () => {
 });
 
 describe('a client that has lost its socket', () => {
-  test('comes back, gets what it has missed, and hears what the server has', async () => {
-    const client = await connect();
-    const sessionId = await client.open();
-    client.socket.terminate();
-    const again = await connect(idOf(client), 1);
-
-    expect(idOf(again)).toBe(idOf(client));
-    expect(again.headers['cai-received']).toBe('2');
-    expect(await again.inbox.response(2)).toHaveProperty('result.sessionId', sessionId);
-    again.socket.close();
-  });
-
   test('takes the place of the old socket', async () => {
     const client = await connect();
     await client.open();
