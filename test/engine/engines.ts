@@ -61,6 +61,7 @@ export const expectedAbout = isKubernetes
     }
   : {
       sharesKernel: true,
+      storage: expect.any(String) as string,
       seccomp: expect.stringMatching(/^(?:sha256:|\/)/) as string,
       seccompNotice: undefined,
       can: {

@@ -6,7 +6,7 @@ import { confirm, writeJson } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { quota, rights, wall } from './cluster';
 import { agent, asMade, container, data, ssh } from './container';
-import { context, engine, image, memory, shares, user } from './engine';
+import { context, disk, engine, image, memory, shares, user } from './engine';
 import {
   configuration,
   credentials,
@@ -38,6 +38,7 @@ const looks: readonly (readonly [name: string, look: Look])[] = [
   ['shares', shares],
   ['user', user],
   ['memory', memory],
+  ['disk', disk],
   ['image', image],
   ['wall', wall],
   ['container', container],

@@ -104,6 +104,21 @@ export function memory(facts: Facts): Finding {
   return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
 }
 
+/** Storage that can limit a container's layer: `storage-opt size`. Source: Docker's documentation of `docker run`. */
+const withQuota = /^(?:btrfs|zfs)\b|^overlay2? on xfs$/;
+
+/** How much of the disk containers may take, and who keeps them from taking more. */
+export function disk(facts: Facts): Finding {
+  const { storage } = need(facts, 'engine').about;
+  const { diskBytes } = need(facts, 'configured').settings;
+  const most = diskBytes === undefined ? 'no limit: set container.disk for one' : inGiB(diskBytes);
+  const quota =
+    storage === undefined
+      ? ''
+      : `; the engine's own quotas are not used (${storage} ${withQuota.test(storage) ? 'has them for layers alone' : 'has none'})`;
+  return { status: 'ok', detail: `${most}, which the container's first process keeps${quota}` };
+}
+
 function inGiB(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }

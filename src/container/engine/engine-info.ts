@@ -33,6 +33,8 @@ export interface EngineAbout {
   readonly machine?: string;
   /** How long it can take until a container runs that was made, in milliseconds: after that it never will. */
   readonly startMs: number;
+  /** What its containers' layers lie on: `overlay2 on extfs`; absent: it is not known. */
+  readonly storage?: string;
   /** Which system calls its containers may make, as `ContainerRights.seccomp`. */
   readonly seccomp: string;
   /** What follows where that is not our profile; undefined: it is. */

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
-import { engine, installedBy, user, shares } from '../../../src/commands/doctor/engine';
+import { disk, engine, installedBy, user, shares } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
 import { cai, userWith, type CliOptions } from '../../support/cli';
@@ -36,7 +36,8 @@ describe('cai doctor without an engine', () => {
     expect(checks.map(({ name }) => name)).toEqual([
       ...['node', 'workspace', 'state folder', 'keys', 'configuration', 'network'],
       ...['credentials', 'editor', 'context'],
-      ...['engine', 'user', 'memory', 'image', 'container', 'as made', 'ssh', 'agent', 'data', 'sign-ins'],
+      ...['engine', 'user', 'memory', 'disk', 'image'],
+      ...['container', 'as made', 'ssh', 'agent', 'data', 'sign-ins'],
     ]);
     expect(checks.filter((check) => check.status === 'fail').map(({ name }) => name)).toEqual(['engine']);
     expect(find('workspace')).toEqual({
@@ -294,6 +295,26 @@ describe('engine', () => {
       status: 'fail',
       detail: 'Docker 29.0, API 1.52: its containers are windows',
     });
+  });
+});
+
+describe('disk', () => {
+  const kept = "which the container's first process keeps";
+
+  test.each([
+    [undefined, undefined, `no limit: set container.disk for one, ${kept}`],
+    [
+      2 ** 30,
+      'overlay2 on extfs',
+      `1.0 GiB, ${kept}; the engine's own quotas are not used (overlay2 on extfs has none)`,
+    ],
+    [
+      2 ** 30,
+      'overlay2 on xfs',
+      `1.0 GiB, ${kept}; the engine's own quotas are not used (overlay2 on xfs has them for layers alone)`,
+    ],
+  ])('says who limits it: %j, %j', (diskBytes, storage, detail) => {
+    expect(disk(factsOf({ diskBytes }, { storage }))).toEqual({ status: 'ok', detail });
   });
 });
 

@@ -28,6 +28,8 @@ interface SystemInfo {
   readonly PidsLimit: boolean;
   readonly CpuCfsQuota: boolean;
   readonly CgroupVersion?: string;
+  readonly Driver?: string;
+  readonly DriverStatus?: readonly (readonly [name: string, value: string])[] | null;
 }
 
 /** `cgroupControllers` is empty without root on version 1 of cgroups. Source: libpod API, system info. */
@@ -71,6 +73,7 @@ export function aboutOf(
     sharesKernel,
     // Its image is there.
     startMs: 30_000,
+    storage: storageOf(info),
     ...(isElsewhere && { machine: info.Name ?? 'elsewhere' }),
     seccomp: profileName(seccomp),
     seccompNotice: lacking,
@@ -84,6 +87,11 @@ export function aboutOf(
       build: true,
     },
   };
+}
+
+function storageOf({ Driver = 'unknown storage', DriverStatus }: SystemInfo): string {
+  const below = DriverStatus?.find(([name]) => name === 'Backing Filesystem')?.[1];
+  return below === undefined ? Driver : `${Driver} on ${below}`;
 }
 
 /** From the answer of ImageInspect. */

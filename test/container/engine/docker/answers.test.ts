@@ -23,6 +23,14 @@ test('an engine on another machine shares no kernel, whatever version that has t
   });
 });
 
+test('an engine says what its layers lie on', () => {
+  const info = { Driver: 'overlay2', DriverStatus: [['Supports d_type', 'true'], ['Backing Filesystem', 'extfs']] }; // prettier-ignore
+  const greeting = { apiVersion: '1.41', isPodman: false };
+
+  expect(aboutOf(info, greeting, { state: '/state' }).storage).toBe('overlay2 on extfs');
+  expect(aboutOf({ Driver: 'btrfs' }, greeting, { state: '/state' }).storage).toBe('btrfs');
+});
+
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
