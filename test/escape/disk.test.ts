@@ -51,9 +51,9 @@ for i in range(${levels}):
 const longPath = goesDeep(30, 200);
 
 /** What is reached by a script of Python that writes what it can and comes to its end; its folder is removed. */
-async function reachesEnd(script: string): Promise<string | undefined> {
+async function reachesEnd(script: string, python = 'python3'): Promise<string | undefined> {
   const flood = join(place.workspace, 'flood');
-  const { stdout } = await place.run(['python3', '-c', `import os; os.mkdir('flood'); os.chdir('flood'); print('began', flush=True)${script}`]); // prettier-ignore
+  const { stdout } = await place.run([python, '-c', `import os; os.mkdir('flood'); os.chdir('flood'); print('began', flush=True)${script}`]); // prettier-ignore
   // Paths can be too long for Node.
   execFileSync('rm', ['-r', flood]);
   const said = stdout.toString();
@@ -78,6 +78,20 @@ describe('the disk of the machine', () => {
 
   attempt('an agent fills the disk by files that have no name any more', async () => {
     return await reachesEnd(writes('os.remove(name); kept.append(f)'));
+  });
+
+  attempt(
+    'an agent fills the disk by removed files of a program that has said that nobody may look at it',
+    async () => {
+      const hides = 'import ctypes\nctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n';
+      return await reachesEnd(`\n${hides}${writes('os.remove(name); kept.append(f)')}`);
+    },
+  );
+
+  attempt('an agent fills the disk by removed files of a program that nobody may read', async () => {
+    const copy = '/tmp/unreadable';
+    await place.prints(['sh', '-c', `cp "$(readlink -f "$(which python3)")" ${copy} && chmod 111 ${copy}`]);
+    return await reachesEnd(writes('os.remove(name); kept.append(f)'), copy);
   });
 
   attempt('an agent fills the disk by files that never had a name', async () => {

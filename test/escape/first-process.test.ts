@@ -91,19 +91,32 @@ describe("what the kernel counts for all of the user's processes", () => {
   });
 
   /** Whether a program that has taken so much of it goes on with it. */
-  const keeps = (kind: string) => async () => {
-    const hog = place.start(['python3', '-c', counted, kind]);
-    await hog.says('held');
-    const isEnded = await hog.ends(endedMs).then(
-      () => true,
-      () => false,
-    );
-    await ended(hog);
-    return reachedIf(!isEnded, `after ${endedMs} ms it still has its ${kind}`);
-  };
+  const keeps =
+    (kind: string, how: readonly string[] = [], python = 'python3') =>
+    async () => {
+      const hog = place.start(['sh', '-c', `exec ${python} -c "$@"`, 'sh', counted, kind, ...how]);
+      await hog.says('held');
+      const isEnded = await hog.ends(endedMs).then(
+        () => true,
+        () => false,
+      );
+      await ended(hog);
+      return reachedIf(!isEnded, `after ${endedMs} ms it still has its ${kind}`);
+    };
 
   attempt('an agent keeps all inotify watches of the user', keeps('inotify watches'));
   attempt('an agent keeps epoll watches, without which no program of Node starts', keeps('epoll watches'));
+  attempt(
+    'an agent keeps epoll watches by a program that has said that nobody may look at it',
+    keeps('epoll watches', ['hidden']),
+  );
+  attempt('an agent keeps epoll watches by a program that nobody may read', async () => {
+    const copy = '/tmp/unreadable';
+    await place.prints(['sh', '-c', `cp "$(readlink -f "$(which python3)")" ${copy} && chmod 111 ${copy}`]);
+    return await keeps('epoll watches', [], copy)();
+  });
+  attempt('an agent keeps epoll watches by a thread whose first one has ended', keeps('epoll watches', ['orphan'])); // prettier-ignore
+  attempt('an agent keeps epoll watches by a thread that has its own table of open files', keeps('epoll watches', ['own'])); // prettier-ignore
   attempt('an agent keeps the room that pipes of the user have', keeps('pipes'));
   attempt('an agent keeps the room that pipes of the user have, by named ones', keeps('named pipes'));
 
