@@ -3,7 +3,7 @@
  * now, and that the page has to be changed.
  */
 import { once } from 'node:events';
-import { existsSync, linkSync, readFileSync, renameSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, readFileSync, renameSync, statfsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -15,7 +15,7 @@ import { authorityOf, identityFor } from '../../src/network/keys/authority';
 import { commonHosts } from '../../src/network/egress/listed-hosts';
 import { Editor } from '../engine/editor';
 import { Place } from '../engine/place';
-import { Cai, folder, ownFile } from '../engine/support';
+import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
 import { newFolder } from '../support/temp-folder';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
@@ -300,6 +300,23 @@ open(
     sent.child.kill('SIGKILL');
     await sent.ends();
     return isThere;
+  },
+);
+
+open(
+  'Programs of your machine that listen at sockets in the workspace or a mount can be reached; each session tells of them.',
+  async () => {
+    const workspace = newWorkspace();
+    const socket = join(workspace, 'tool.sock');
+    const server = createServer((connection) => connection.end('SERVICE')).listen(socket);
+    await once(server, 'listening');
+    chmodSync(socket, 0o666);
+    const other = await scene.another(workspace);
+    await other.editor.hears(other.session, 'They listen in the workspace: `tool.sock`');
+    const connects = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('tool.sock'); print(s.recv(9).decode())"; // prettier-ignore
+    const said = await other.sh(`python3 -c "${connects}"`);
+    server.close();
+    return said === 'SERVICE\n';
   },
 );
 

@@ -1,7 +1,9 @@
 /** Tells the user at the end of each turn which files are new or changed that a program on this machine would run. */
+import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { messageOf } from '../../errors';
 import type { Message } from '../../rpc/message';
+import { hostSocketsIn } from '../../workspace/host-sockets';
 import { Watch, type News } from '../../workspace/review/watch';
 import type { AgentSession } from '../sessions/session';
 import { printableLine } from '../../system/quoted';
@@ -25,10 +27,14 @@ export class ReviewObserver implements SessionObserver {
     private readonly host: Host,
   ) {}
 
-  /** Begins to watch the workspace: files that are there now are not told. */
+  /** Begins to watch the workspace: files that are there now are not told, but sockets of programs are. */
   onOpen(session: AgentSession): void {
     // The editor waits for the answer that has opened it.
-    setImmediate(() => this.#safely(() => this.#follow(session)));
+    setImmediate(() =>
+      this.#safely(() => {
+        if (this.#follow(session) !== undefined) this.#tellSockets(session, session.child.root!);
+      }),
+    );
   }
 
   /** At the end of a turn: the user is told before the editor gets the answer. */
@@ -39,6 +45,15 @@ export class ReviewObserver implements SessionObserver {
   /** A turn that its agent did not answer has ended, too. */
   onLost(session: AgentSession, call: Message): void {
     if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
+  }
+
+  #tellSockets(session: AgentSession, root: string): void {
+    const sockets = hostSocketsIn([root]).map((path) => posix.relative(root, path));
+    if (sockets.length === 0) return;
+    tellInThread(this.core, session, {
+      title: 'The agent can connect to programs of your machine.',
+      description: `They listen in the workspace: ${named(sockets)}. End them, or have their sockets elsewhere.`,
+    });
   }
 
   #look(session: AgentSession): void {

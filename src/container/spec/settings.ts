@@ -17,6 +17,7 @@ import { ownValue } from '../../config/own-property';
 import { patternsFor, type Patterns } from '../../workspace/protect/git-named-paths';
 import { identify, replaced } from '../../system/paths/pinned-folder';
 import { quoted } from '../../system/quoted';
+import { socketNotice } from '../../workspace/host-sockets';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
 import { ownSettings } from './own-settings';
@@ -117,7 +118,12 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     hostUser: host.user,
     binds,
     protection: protection?.binds,
-    notices: [outer.notice ?? [], protection?.notices ?? [], own?.notices ?? []].flat(),
+    notices: [
+      outer.notice ?? [],
+      protection?.notices ?? [],
+      own?.notices ?? [],
+      socketNotice(binds.map(({ source }) => source)) ?? [],
+    ].flat(),
     data: config.agent.data,
     ...config.container,
     hasNetwork: config.network.egress === 'open',

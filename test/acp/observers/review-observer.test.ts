@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { ReviewObserver } from '../../../src/acp/observers/review-observer';
@@ -52,6 +54,17 @@ async function turn(session: AgentSession): Promise<string[]> {
   observer.onAnswer(session, 'session/prompt');
   return [...said];
 }
+
+const testOfLinux = process.platform === 'linux' ? test : test.skip;
+testOfLinux('the beginning of a session tells of sockets of programs of this machine', async () => {
+  const server = createServer().listen(join(root, 'tool.sock'));
+  await once(server, 'listening');
+  opened();
+  await new Promise((resolve) => setImmediate(resolve));
+  server.close();
+
+  expect(said).toEqual([expect.stringContaining('They listen in the workspace: `tool.sock`.')]);
+});
 
 test('the end of a turn tells what the agent has made, in the same turn of the event loop', async () => {
   const session = opened();
