@@ -6,6 +6,7 @@ import { builtin } from '../system/builtin';
 import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
+import { makeFolder } from '../system/files/make-folder';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
@@ -122,7 +123,7 @@ function folderToWrite(host: Host): string {
   const reasons: string[] = [];
   for (const folder of foldersOf(host)) {
     try {
-      fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       if (isOurs(fs.lstatSync(folder)) && fs.lstatSync(folder).isDirectory()) return folder;
       reasons.push(`${folder}: not a folder that is yours alone: remove it`);
     } catch (reason) {

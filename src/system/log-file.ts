@@ -2,8 +2,9 @@
  * What one process has logged, kept for `cai logs`: its own file in our folder of logs, made at its
  * first line, bounded in size, as is the number of such files. A disk that is full costs lines and nothing else.
  */
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from './files/make-folder';
 
 /** A file of this size becomes the older half of a log, in place of the one before. */
 const halfBytes = 512 * 1024;
@@ -49,7 +50,7 @@ export class LogFile {
   }
 
   #begin(): void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.folder);
     const logs = new Set(readdirSync(this.folder).filter(isLog).map(stemOf));
     // A process may have begun several logs at the same time.
     const nameNow = (): string => `${this.#since.toISOString().replace(/[-:]/g, '')}-${this.head.pid}`;

@@ -4,11 +4,12 @@
  * `said` is for text that an agent may have chosen: cut, and for stderr alone, as no file keeps it.
  * Logging never fails and never waits: what nobody takes is dropped.
  */
-import { closeSync, openSync, mkdirSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type pino from 'pino';
 import { CaiError, messageOf } from '../errors';
 import { escapedUnits } from './quoted';
+import { makeFolder } from './files/make-folder';
 
 /** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
@@ -110,7 +111,7 @@ function toStderr(): pino.DestinationStream {
 function toFile(path: string): Destination {
   let file: number | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path), 0o777);
     file = openSync(path, 'a', 0o600);
   } catch (error) {
     throw new CaiError('CONFIG', `CAI_LOG_FILE cannot be used: ${path}: ${messageOf(error)}`);

@@ -1,8 +1,9 @@
 /** Locks between all processes that have the folder, which a process that dies does not keep. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, ownIdentity } from './process-identity';
+import { makeFolder } from './files/make-folder';
 
 /** Of a process in another container or on another machine, nothing is known but the time of its file: in milliseconds. */
 const renewMs = 5_000;
@@ -110,7 +111,7 @@ export class ProcessLocks {
 
   /** False if this process has it already. */
   #create(path: string, note: string): boolean {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.folder);
     try {
       writeFileSync(path, note, { flag: 'wx', mode: 0o600 });
       return true;

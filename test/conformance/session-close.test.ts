@@ -239,3 +239,47 @@ describe('the idle time', () => {
     expect((await world.session(world.workspace('a'), 's1')).agent.pid).not.toBe(agent.pid);
   });
 });
+
+describe('an agent that does not end a session in 5 s', () => {
+  let session: OpenSession;
+  const hello = ({ cwd }: Puppet): Json => (cwd.endsWith('/plain') ? plainAgent : fullAgent);
+  beforeEach(async () => {
+    world = await World.initialized({ agentHello: hello, env: hastened });
+  });
+  afterEach(() => world.end());
+
+  test.each([
+    ['session/close', 'full'],
+    ['session/close', 'plain'],
+    ['session/end', 'full'],
+    ['session/end', 'plain'],
+  ])('%s, %s agent: is ended, what is open is answered, and the next session works', async (method, name) => {
+    session = await world.session(world.workspace(name), 's1');
+    const turn = await startTurn(world, session);
+
+    const ended = await world.request(method, { sessionId: session.id });
+
+    expect(ended.result).toEqual({});
+    expect(await world.editor.response(turn.id)).toEqual(failure(turn.id, -32603));
+    await session.agent.gone;
+    const next = await world.session(session.agent.cwd, 's1');
+    expect(next.agent.pid).not.toBe(session.agent.pid);
+    await expectTurn(world, next);
+  });
+
+  test('goes on where another session of it is at work: that one is left alone, and the thread says so', async () => {
+    session = await world.session(world.workspace('full'), 's1');
+    const { id, agent } = session;
+    const other = await world.session(agent.cwd, 's2', agent);
+    const work = await startTurn(world, other);
+    const turn = await startTurn(world, session);
+
+    const ended = await world.request('session/end', { sessionId: id });
+
+    expect(ended.result).toEqual({});
+    expect(await world.editor.response(turn.id)).toEqual(failure(turn.id, -32603));
+    const { params } = await world.editor.next('session/update');
+    expect(params).toMatchObject({ sessionId: id, _meta: { containai: true } });
+    expect((await work.end()).result).toBeDefined();
+  });
+});

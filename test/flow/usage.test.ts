@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { UsageRecord } from '../../src/acp/usage/usage';
-import { leave } from '../support/dialogue';
+import { endAgent, leave } from '../support/dialogue';
 import { startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -41,6 +41,20 @@ describe('usage', () => {
       cost: { amount, currency: 'USD' },
       ...(model && { _meta: { '_claude/model': model } }),
     });
+
+  test('knows the model of a session that was restored', async () => {
+    await open({}, { models: { currentModelId: 'm1', availableModels: [] } });
+    await (await startTurn(world, session)).end({ stopReason: 'end_turn' });
+    await endAgent(world, session.agent);
+    const prompt = world.ask('session/prompt', { sessionId: session.id, prompt: [] });
+    const agent = await world.agent(session.agent.cwd);
+    await agent.answer('session/resume');
+    await agent.answer('session/prompt', { result: { stopReason: 'end_turn' } });
+    await world.editor.response(prompt);
+    await leave(world);
+
+    expect(records().map(({ models }) => models.map(({ model }) => model))).toEqual([['m1'], ['m1']]);
+  });
 
   test('has a record of each turn: tokens, cost, tool calls and times', async () => {
     await open({}, { models: { currentModelId: 'm1', availableModels: [] } });

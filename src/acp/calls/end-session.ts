@@ -13,6 +13,7 @@ import { findWorkspace } from '../../workspace/root';
 import { recordedRoots } from '../../workspace/records';
 import type { Children } from '../relay/children';
 import { turnEndMs, type Core } from '../relay/core';
+import { tellInThread } from '../relay/thread';
 import type { Call } from '../sessions/call';
 import { isAgentError, offers, unknownSession } from '../../rpc/protocol/refusals';
 import { within } from '../../system/time-limit';
@@ -37,8 +38,10 @@ export class SessionEnder {
         bytes: call.message.line.length,
         run: () => {
           const isOffered = offers(child.hello?.capabilities, 'sessionCapabilities.close');
-          if (isOffered)
+          if (isOffered) {
             this.core.toAgent(child, call, { map, session, onResult: () => this.#drop(session) });
+            setTimeout(() => this.#endLate(call, session), turnEndMs).unref();
+          }
           (isOffered ? Promise.resolve() : this.#endTurn(call, session)).then(done, onFailure);
         },
         onFailure,
@@ -60,8 +63,9 @@ export class SessionEnder {
       const asked = child.ask('session/close', params, { session });
       const failed = (reason: CaiError): void =>
         this.core.log.info(loggedFailure(reason), 'session/close failed');
-      await within(turnEndMs, asked.catch(failed));
-      this.#drop(session);
+      const over = asked.catch(failed).then(() => true);
+      if ((await within(turnEndMs, over)) === undefined) this.#giveUp(session);
+      else this.#drop(session);
       this.#answerEmpty(call);
     } else {
       await this.#endTurn(call, session);
@@ -129,8 +133,35 @@ export class SessionEnder {
   async #endTurn(call: Call, session: AgentSession): Promise<void> {
     this.core.cancelTurn(session);
     await this.core.whenTurnEnded(session);
-    this.#drop(session);
+    if (session.child.open.hasPrompt(session)) this.#giveUp(session);
+    else this.#drop(session);
     this.#answerEmpty(call, session.child);
+  }
+
+  /** The agent has got `session/close`: one that has not answered by now is given up. */
+  #endLate(call: Call, session: AgentSession): void {
+    if (call.request === undefined || !this.core.requests.isWanted(call.request)) return;
+    if (session.owner.open !== session || !session.child.isUsable) return;
+    this.#answerEmpty(call, session.child);
+    this.#giveUp(session);
+  }
+
+  /** The agent does not end the session: it is ended itself, unless another session of it is at work. */
+  #giveUp(session: AgentSession): void {
+    const { core } = this;
+    const { child } = session;
+    const { byAgentId, openings } = core.sessions.of(child);
+    const isAtWork = (each: AgentSession): boolean => each !== session && child.open.hasPrompt(each);
+    const isNeeded = openings.length > 0 || [...byAgentId.values()].some(isAtWork);
+    const what = `agent "${child.name}" did not end the session in ${turnEndMs / 1_000} s`;
+    const next = isNeeded ? 'the session was given up' : 'the agent was ended';
+    const reason = new CaiError('AGENT_STALLED', `${what}: ${next}`);
+    core.log.warn({ root: child.root, reason: reason.message }, 'a session does not end');
+    const description = 'Another session of its agent is at work, so the agent goes on.';
+    if (isNeeded) tellInThread(core, session, { title: `${reason.message}.`, description });
+    child.open.failAbout(session, reason);
+    this.#drop(session);
+    if (!isNeeded && child.isUsable) child.abandon(reason, { termAfterMs: 0, killAfterMs: 1_000 });
   }
 
   #drop(session: AgentSession): void {

@@ -77,6 +77,12 @@ export class ChildRequests {
     this.failAfter(0, reason);
   }
 
+  /** Fails the requests about a session. */
+  failAbout(session: object, reason: CaiError): void {
+    for (const request of this.#open.all)
+      if (request.session === session) this.fail(request.childId, reason);
+  }
+
   /** Fails the requests that were sent after so many bytes. */
   failAfter(sentBytes: number, reason: CaiError): void {
     for (const { childId, sentAt } of this.#open.all) if (sentAt >= sentBytes) this.fail(childId, reason);

@@ -3,7 +3,7 @@
  * processes may use it at once. It is a help and never a condition: whatever is wrong with it is logged
  * and the proxy goes on without.
  */
-import { appendFileSync, fstatSync, mkdirSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, fstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
@@ -13,6 +13,7 @@ import { stateRemedy } from '../../system/state-folder';
 import { appendLines } from '../../system/files/json-lines';
 import { withFile } from '../../system/files/open-file';
 import { objectIn } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
@@ -111,7 +112,7 @@ export class SessionFile {
     const lines = [...this.#pending.values()].join('');
     this.#pending.clear();
     this.#try('written', () => {
-      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(this.path));
       // A compaction may have put another file in place while these lines went to the old one.
       for (let round = 0; round < 3 && !this.#appendOnce(lines); round++);
     });

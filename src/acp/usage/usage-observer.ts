@@ -15,6 +15,8 @@ import { costOf, modelIn, spentIn } from './usage-fields';
 const maxTools = 1_000;
 /** Longest id of a tool call that is followed, in bytes of JSON text. */
 const maxToolIdBytes = 1_024;
+/** Sessions that are closed or lost whose model is known. */
+const maxModels = 1_000;
 /** Prompts of a session that are followed at once. */
 const maxTurns = 100;
 /** Longer results are parsed at once, and not kept until their record is made, in bytes. */
@@ -51,6 +53,8 @@ interface Followed {
 export class UsageObserver implements SessionObserver {
   /** By the editor's ids, since a session may go on in another process of its agent. */
   readonly #sessions = new Map<string, Followed>();
+  /** The last model of sessions that were closed or lost: an agent need not name it where it opens one again. */
+  readonly #models = new Map<string, string>();
 
   readonly #file: UsageFile;
 
@@ -70,9 +74,10 @@ export class UsageObserver implements SessionObserver {
   }
 
   /** A new session has cost nothing; for another one, the cost that was recorded last is looked up. */
-  onOpen(session: AgentSession, request: Message, result: Message): void {
+  onOpen(session: AgentSession, request: Message, result: Message, isRestored = false): void {
     const followed = this.#follow(session);
-    followed.model = modelIn(bodyOf(result)) ?? followed.model;
+    const before = isRestored ? this.#models.get(session.editorId) : undefined;
+    followed.model = modelIn(bodyOf(result)) ?? followed.model ?? before;
     if (request.method === 'session/new') {
       followed.counted = { amount: 0, currency: '' };
     } else if (followed.counted === undefined) {
@@ -133,6 +138,10 @@ export class UsageObserver implements SessionObserver {
     for (const id of [...followed.turns.keys()]) this.#end(session, followed, id, undefined);
     this.#record(session, followed, undefined, () => ({ stop: 'ended', models: [] }));
     this.#sessions.delete(session.editorId);
+    if (followed.model === undefined) return;
+    this.#models.set(session.editorId, followed.model);
+    const [oldest] = this.#models.keys();
+    if (this.#models.size > maxModels) this.#models.delete(oldest!);
   }
 
   #follow(session: AgentSession): Followed {

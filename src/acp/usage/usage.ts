@@ -8,6 +8,7 @@ import { stateRemedy } from '../../system/state-folder';
 import { appendLines, readLines } from '../../system/files/json-lines';
 import { withFile } from '../../system/files/open-file';
 import { unlessGone } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** What tokens are spent on; `total` is the agent's own sum. */
 export const tokenKinds = ['input', 'output', 'cachedRead', 'cachedWrite', 'thought', 'total'] as const;
@@ -147,7 +148,7 @@ export class UsageFile {
 
   /** Makes the folder, and removes the months that are too old. */
   #tidy(): void {
-    fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.folder);
     const oldest = nameOf(Date.now() - this.keepMs);
     for (const name of monthsOf(fs.readdirSync(this.folder)))
       if (name < oldest) fs.rmSync(join(this.folder, name), { force: true });

@@ -1,5 +1,5 @@
 /** `cai logs`: what the processes that editors have started say, from the files that they keep. */
-import { fstatSync, mkdirSync, readdirSync, watch } from 'node:fs';
+import { fstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from 'commander';
 import { agentNameOf } from '../../agent/catalog';
@@ -13,6 +13,7 @@ import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { tell } from '../support/terminal';
 import { unlessFails, unlessGone } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 interface Options {
   readonly follow?: true;
@@ -57,7 +58,7 @@ never logged.`,
     const rest = { ...others, ...(agent !== undefined && { agent: agentNameOf(agent, agents) }) };
     const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
     const { logs, shown } = readState(host.folders.state, 'logs', (folder) => {
-      if (rest.follow === true) mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (rest.follow === true) makeFolder(folder);
       const opened = new Logs(folder, root, rest);
       return { logs: opened, shown: opened.read() };
     });

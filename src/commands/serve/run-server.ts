@@ -48,8 +48,8 @@ const several = (value: string, before: readonly string[] = []): string[] => [..
 /** Resolves with the exit status. */
 export const run = declare<Options>({
   name: 'serve',
-  description: `Offers agents to clients elsewhere, by ACP over WebSocket and HTTP. It also listens at a socket that
-    only you can open.`,
+  description: `Offers agents to clients elsewhere, by ACP's transport for WebSocket and HTTP, which is a draft. It also
+listens at a socket that only you can open.`,
   options: [
     new Option(
       '-l, --listen <address>',

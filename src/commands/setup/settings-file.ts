@@ -3,7 +3,6 @@ import {
   constants,
   copyFileSync,
   existsSync,
-  mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -13,6 +12,7 @@ import {
 import { dirname } from 'node:path';
 import { applyEdits, modify, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { makeFolder } from '../../system/files/make-folder';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
@@ -64,7 +64,7 @@ function read(file: string): string | undefined {
 /** A link stays one: people keep their settings elsewhere. */
 function write(file: string, before: string | undefined, after: string): void {
   if (before === undefined) {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file), 0o777);
     writeFileSync(file, after, { flag: 'wx' });
     return;
   }

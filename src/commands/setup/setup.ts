@@ -10,7 +10,6 @@ import { declare } from '../support/command';
 import { editorCommand } from '../support/editor-command';
 import { editors, neovimLines } from './editors';
 import { setInFile } from './settings-file';
-import { unlessFails } from '../../system/unless';
 
 interface Options {
   readonly agent?: string;
@@ -79,9 +78,8 @@ function here({ agent, tokenFile }: Options, host: Host): Start {
   if (tokenFile !== undefined) throw new CaiError('USAGE', '--token-file needs --remote');
   const config = loadConfig(host);
   const name = agent ?? config.agent.default;
-  // One that nobody knows yet may be configured later.
-  const known = unlessFails(() => resolveAgent(name, [], { agents: config.agents, host }));
-  return { title: `${known?.displayName ?? name} (cai)`, args: ['--acp', name] };
+  const { displayName } = resolveAgent(name, [], { agents: config.agents, host });
+  return { title: `${displayName} (cai)`, args: ['--acp', name] };
 }
 
 /** Throws `CaiError('USAGE')` for an address that `cai connect` does not take. Which agents are there, the server knows. */

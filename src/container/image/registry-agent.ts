@@ -1,6 +1,6 @@
 /** What the build of an image gets to read for an agent of the ACP registry, beside `registry-agent.sh`, which uses it. */
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Architecture, ArchiveTarget } from '../../agent/registry/entry';
@@ -14,6 +14,7 @@ import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';
 import { objectIn } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** Files of a build context by path: texts, and files of this machine. */
 export interface RegistryAgentFiles {
@@ -133,7 +134,7 @@ function checkDigest({ archive, sha256 }: ArchiveTarget, actual: string, stateFo
 function newFolder(stateFolder: string): string {
   const folder = join(stateFolder, 'archives');
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return mkdtempSync(join(folder, 'download-'));
   } catch (reason) {
     throw new CaiError(

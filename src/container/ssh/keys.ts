@@ -1,11 +1,12 @@
 /** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, mkdir, open, rm, writeFile } from 'node:fs/promises';
+import { link, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { utils } from 'ssh2';
 import { CaiError, messageOf } from '../../errors';
 import { stateRemedy } from '../../system/state-folder';
+import { makeFolder } from '../../system/files/make-folder';
 
 const keyType = 'ssh-ed25519';
 const comment = 'containai';
@@ -64,7 +65,7 @@ async function read(path: string): Promise<string | undefined> {
 
 /** The file appears whole or not at all, and never takes the place of another. */
 async function make(path: string): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   const draft = `${path}.${randomBytes(8).toString('hex')}`;
   try {
     await writeFile(draft, newPrivateKey(), { mode: 0o600, flag: 'wx', flush: true });

@@ -2,7 +2,7 @@
  * Which hosts a workspace's commands have asked for, kept for `cai network log`: one JSON object a line. Several
  * processes may write at once. A disk that is full costs lines and nothing else.
  */
-import { mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { readFileSync, renameSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { appendLines, readLines } from '../../system/files/json-lines';
 import { withFile } from '../../system/files/open-file';
@@ -10,6 +10,7 @@ import { ProcessLocks } from '../../system/process-lock';
 import { recordName } from '../../system/state-folder';
 import { networkFolder } from './decisions';
 import { unlessFails, unlessGone } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** What became of a connection; `ended`: it was open, and then no longer allowed. */
 export type Outcome = (typeof outcomes)[number];
@@ -70,7 +71,7 @@ export class NetworkLog {
   }
 
   #append(line: string): void {
-    mkdirSync(posix.dirname(this.#file), { recursive: true, mode: 0o700 });
+    makeFolder(posix.dirname(this.#file));
     if (isFull(this.#file)) this.#turn();
     withFile(this.#file, 'a+', (file) => appendLines(file, line));
   }

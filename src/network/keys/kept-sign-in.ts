@@ -3,7 +3,7 @@
  * its own.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, watch } from 'node:fs';
 import { posix } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../../errors';
@@ -21,6 +21,7 @@ import {
   type TokenPlaceholder,
 } from './token-placeholder';
 import { unlessFails, unlessGone, objectIn } from '../../system/unless';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** How long another process may take to renew a sign-in, in milliseconds. */
 const lockMs = 60_000;
@@ -122,7 +123,7 @@ export class SignIns {
     };
     // If the folder cannot be watched, the next command finds the new sign-in.
     unlessFails(() => {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#folder);
       watch(this.#folder, { persistent: false }, look).on('error', () => undefined);
     });
   }

@@ -1,5 +1,5 @@
 /** Listens: HTTP/1.1, HTTP/2 where TLS is ours, plain lines, and a socket for the user alone. */
-import { chmodSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, rmSync, statSync } from 'node:fs';
 import * as http from 'node:http';
 import * as http2 from 'node:http2';
 import * as net from 'node:net';
@@ -17,6 +17,7 @@ import type { WaitingSockets } from './door/waiting-sockets';
 import { endWith } from './last-words';
 import { firstLine, PlainSocket } from './plain-socket';
 import type { Routes } from './routes';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** How long a client may take for its headers, for a whole request, and for the first line of a plain socket; in ms. */
 const headersMs = 10_000;
@@ -230,7 +231,7 @@ function endOnceQuiet(session: http2.Http2Session): void {
 /** Removes the socket of a server that is gone. Throws `CaiError('USAGE')` where one is, or where others could come in. */
 async function makeRoomFor(path: string, user: number): Promise<void> {
   const folder = dirname(path);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const { mode, uid } = statSync(folder);
   if ((mode & 0o077) !== 0 || uid !== user)
     throw new CaiError(

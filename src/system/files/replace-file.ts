@@ -1,6 +1,7 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { builtin } from '../builtin';
+import { makeFolder } from './make-folder';
 
 /**
  * Writes a file of ours, in the place of one that may be there, by renaming: whoever reads meanwhile sees the old one or
@@ -9,7 +10,7 @@ import { builtin } from '../builtin';
 export function replaceFile(file: string, content: string | Buffer): void {
   // Loaded when it is wanted, as it takes 3 ms.
   const draft = `${file}.${builtin('node:crypto').randomUUID()}`;
-  mkdirSync(posix.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(posix.dirname(file));
   try {
     writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
     renameSync(draft, file);

@@ -10,6 +10,7 @@ import { identityNow } from './pinned-folder';
 import { PathResolver } from '../real-path';
 import { stateRemedy } from '../state-folder';
 import { unlessFails } from '../unless';
+import { makeFolder } from '../files/make-folder';
 
 /** Tells of paths whether agents decide what they lead to. */
 export class AgentFolders {
@@ -86,7 +87,7 @@ function takeOver(state: string): void {
   const records = folderOf(state);
   if (fs.existsSync(records)) return;
   const draft = `${records}.${randomUUID()}`;
-  fs.mkdirSync(draft, { recursive: true, mode: 0o700 });
+  makeFolder(draft);
   for (const root of rootsBefore(state)) write(draft, root, root);
   try {
     fs.renameSync(draft, records);

@@ -8,6 +8,7 @@ import { CaiError, messageOf } from '../../errors';
 import { packageFile } from '../../system/files/package-file';
 import { buildSettings } from './build-settings';
 import type { Devcontainer, LocalEnv } from './devcontainer';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** Where Docker's own programs find the engine. */
 export interface EngineEndpoint {
@@ -53,7 +54,7 @@ export async function buildDevcontainer(
   const folder = mkdtempSync(join(tmpdir(), 'cai-devcontainer-'));
   try {
     const place = (name: string) => {
-      mkdirSync(join(folder, name), { recursive: true });
+      makeFolder(join(folder, name), 0o777);
       return join(folder, name);
     };
     const workspace = place('workspace');

@@ -1,11 +1,12 @@
 /** The files that a development container is made from, each read once: what the user trusts is what is built. */
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { quoted } from '../../system/quoted';
 import { isInside } from '../../system/paths/is-inside';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** A file as it was read. */
 export interface SnapshotFile {
@@ -87,7 +88,7 @@ export class Snapshot {
   writeTo(folder: string): void {
     for (const [name, { content, isExecutable }] of this.#files) {
       const path = posix.join(folder, name);
-      mkdirSync(posix.dirname(path), { recursive: true });
+      makeFolder(posix.dirname(path), 0o777);
       writeFileSync(path, content, { mode: isExecutable ? 0o755 : 0o644 });
     }
   }

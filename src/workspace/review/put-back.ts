@@ -8,6 +8,7 @@ import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../../system/files/open-file';
 import { quoted } from '../../system/quoted';
+import { makeFolder } from '../../system/files/make-folder';
 
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
@@ -79,7 +80,7 @@ function takeAway(place: string, to: string): string | undefined {
     // The target of a link is kept as text: nobody is to follow it from there.
     const bytes = there.isFile() ? readRegularFile(place, there.size) : fs.readlinkSync(place);
     writing(posix.dirname(to), () => {
-      fs.mkdirSync(posix.dirname(to), { recursive: true, mode: 0o700 });
+      makeFolder(posix.dirname(to));
       fs.writeFileSync(to, bytes ?? '', { mode: 0o600, flag: 'wx' });
     });
   }

@@ -154,3 +154,11 @@ test.each([
 
   expect([status, stderr]).toEqual([2, expect.stringMatching(words)]);
 });
+
+test('writes nothing for an agent that cai --acp does not know', async () => {
+  const { status, stderr } = await setup('zed', '-a', 'nosuch');
+
+  expect(status).not.toBe(0);
+  expect(stderr).toContain('Unsupported agent: nosuch');
+  expect(() => readFileSync(fileOf('zed'))).toThrow('ENOENT');
+});

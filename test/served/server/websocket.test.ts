@@ -189,6 +189,7 @@ describe('a web page, which can send no header', () => {
 
   test('comes in by a protocol that holds its token, which is not sent back', async () => {
     const client = new Client(connectFrom('https://ui.example', owner()));
+    await once(client.socket, 'open');
 
     expect(await client.request(1, 'initialize', { protocolVersion: 1 })).toHaveProperty('result');
     expect(client.headers['sec-websocket-protocol']).toBe('acp.v1');

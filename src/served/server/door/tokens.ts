@@ -1,15 +1,6 @@
 /** The tokens by which people come in, in the user's state folder. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import {
-  constants,
-  fstatSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { constants, fstatSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerName } from '../../../config/serve-words';
 import { ownTokenFile, serveFolder } from '../../../config/serve-places';
@@ -19,6 +10,7 @@ import { withFile } from '../../../system/files/open-file';
 import { ProcessLocks } from '../../../system/process-lock';
 import { replaceFile } from '../../../system/files/replace-file';
 import { stampOf } from './stamp';
+import { makeFolder } from '../../../system/files/make-folder';
 
 /** What every token begins with: people and programs that look for secrets know it by that. */
 export const tokenPrefix = 'cai_';
@@ -174,7 +166,7 @@ export class Tokens {
 
   #makeFolder(): void {
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      makeFolder(this.#folder);
     } catch (reason) {
       throw refuse(this.#folder, `cannot be made: ${messageOf(reason)}`);
     }

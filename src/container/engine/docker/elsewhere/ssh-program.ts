@@ -1,10 +1,10 @@
 /** How the system's `ssh` is started for an engine, as Docker's own client does it, but for what makes it quick. */
-import { mkdirSync } from 'node:fs';
 import { platform, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Host } from '../../../../system/host';
 import { replaceFile } from '../../../../system/files/replace-file';
 import { unlessFails } from '../../../../system/unless';
+import { makeFolder } from '../../../../system/files/make-folder';
 
 /** Where `ssh://` leads. */
 export interface SshTarget {
@@ -57,7 +57,7 @@ const maxSocketBytes = platform() === 'linux' ? 107 : 103;
 export function sshConfig(host: Pick<Host, 'folders' | 'home'>): string {
   const folder = join(host.folders.state, 'via');
   const file = join(folder, 'config');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const isShared = Buffer.byteLength(`${folder}/`) + addedBytes <= maxSocketBytes && !/["\n\\]/.test(folder);
   const shared = [
     'ControlMaster auto',
