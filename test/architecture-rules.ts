@@ -38,6 +38,42 @@ export function upwardImports(sources: readonly Source[], layers: Layers): strin
   return [...homeless, ...upward.map(({ from, to }) => `${from} imports ${to}, which is not below it`)];
 }
 
+/** The files that a reader opens, in this order, to follow one thing through the sources. */
+export interface Walk {
+  /** The first is where it begins. Each other one is imported by one before it. */
+  readonly files: readonly string[];
+  /** Files, and folders with a slash at their end, that files of the walk import and a reader need not open: why. */
+  readonly aside: Readonly<Record<string, string>>;
+  /** No more files and lines than these, which are as many as there are: they only go down. */
+  readonly most: { readonly files: number; readonly lines: number };
+}
+
+/** What is wrong with a walk. */
+export function walkFaults(sources: readonly Source[], { files, aside, most }: Walk): string[] {
+  const byPath = new Map(sources.map((source) => [source.path, source]));
+  const known = files.filter((path) => byPath.has(path));
+  const lines = known.reduce((sum, path) => sum + linesOf(byPath.get(path)!), 0);
+  const edges = edgesOf(sources);
+  const isReached = (path: string, index: number): boolean =>
+    index === 0 || edges.some(({ from, to }) => to === path && files.slice(0, index).includes(from));
+  const left = edges.filter(
+    ({ from, to, isOfTypes: isType }) => !isType && files.includes(from) && !files.includes(to),
+  );
+  const parts = Object.keys(aside);
+  return [
+    ...files.filter((path) => !byPath.has(path)).map((path) => `${path} does not exist`),
+    ...files.filter((path, index) => !isReached(path, index)).map((path) => `nothing leads to ${path}`),
+    ...left
+      .filter(({ to }) => !isIn(to, parts))
+      .map(({ from, to }) => `${to}, which ${from} imports, is left out without a reason`),
+    ...parts
+      .filter((part) => !left.some(({ to }) => isIn(to, [part])))
+      .map((part) => `${part} is set aside for nothing`),
+    ...(files.length > most.files ? [`${files.length} files`] : []),
+    ...(lines > most.lines ? [`${lines} lines`] : []),
+  ];
+}
+
 /** Files that import each other in a circle, type imports included. */
 export function importCycles(sources: readonly Source[]): string[] {
   const edges = edgesOf(sources);
@@ -79,9 +115,13 @@ export function backDoors(sources: readonly Source[], doors: Readonly<Record<str
 /** Files with more lines than that. */
 export function longFiles(sources: readonly Source[], maxLines: number): string[] {
   return sources
-    .map(({ path, tree }) => ({ path, lines: tree.text.trimEnd().split('\n').length }))
+    .map((source) => ({ path: source.path, lines: linesOf(source) }))
     .filter(({ lines }) => lines > maxLines)
     .map(({ path, lines }) => `${path} has ${lines} lines`);
+}
+
+function linesOf({ tree }: Source): number {
+  return tree.text.trimEnd().split('\n').length;
 }
 
 /** Folders with more files than that; doors and the files in folders below them are not counted. */
@@ -148,6 +188,8 @@ interface Edge {
   readonly from: string;
   readonly to: string;
   readonly isDynamic: boolean;
+  /** Only types are imported. */
+  readonly isOfTypes: boolean;
 }
 
 /** Who imports whom among the sources. */
@@ -159,9 +201,21 @@ function edgesOf(sources: readonly Source[]): Edge[] {
       if (name?.startsWith('.') !== true) return [];
       const target = posix.join(posix.dirname(from), name);
       const to = [target, `${target}/index`].find((path) => paths.has(path));
-      return to === undefined ? [] : [{ from, to, isDynamic: ts.isCallExpression(node) }];
+      return to === undefined
+        ? []
+        : [{ from, to, isDynamic: ts.isCallExpression(node), isOfTypes: isOfTypes(node) }];
     }),
   );
+}
+
+function isOfTypes(node: ts.Node): boolean {
+  if (ts.isImportTypeNode(node)) return true;
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly;
+  if (!ts.isImportDeclaration(node) || node.importClause === undefined) return false;
+  const { phaseModifier, name, namedBindings: names } = node.importClause;
+  if (phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  if (name !== undefined || names === undefined || !ts.isNamedImports(names)) return false;
+  return names.elements.every((element) => element.isTypeOnly);
 }
 
 /** The module that an import of any form names. */

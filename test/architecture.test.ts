@@ -97,6 +97,7 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'child_process', [
         'agent/process',
+        'agent/process-end',
         'commands/acp/agent-on-terminal',
         'cursor/program',
         'workspace/git',

@@ -4,8 +4,7 @@
  * the host.
  */
 import { rpcCode } from '../errors';
-import { resultLine, type RpcError } from '../rpc/answer';
-import { bodyTextOf, fieldOf, jsonOf, stringOf, textOf, type Message } from '../rpc/message';
+import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
 import { replacing, splice, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from './child/workspace-child';
 import { agentRow, isAnnounced } from '../rpc/protocol/acting-methods';
@@ -17,11 +16,11 @@ import type { Core } from './relay/core';
 import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } from '../rpc/protocol/methods';
 import { sessionIdOf } from './sessions/session-ids';
 import { answerForEditor } from './shutdown';
-import { ElicitationTable } from './elicitation-table';
+import { Elicitations, tooMany } from './elicitations';
 import type { FileRequests } from './file-requests';
 import type { McpMessages } from './mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from './sessions/session-update';
-import { methodNotFound, offers, unsafeUrl } from '../rpc/protocol/refusals';
+import { methodNotFound, offers } from '../rpc/protocol/refusals';
 import type { Terminals } from './terminals';
 
 /** Updates that tell the current state of a session. All other updates tell what has happened in it. */
@@ -32,12 +31,6 @@ const ofPresent = new Set([
   'usage_update',
   'session_info_update',
 ]);
-
-/** The error for an agent that has too many requests open. */
-const tooMany: RpcError = {
-  code: rpcCode.internalError,
-  message: 'too many requests of this agent are open',
-};
 
 /** Who serves the methods of a kind. */
 export interface AgentServices {
@@ -50,7 +43,7 @@ export interface AgentServices {
 
 /** Serves what agents ask. */
 export class AgentRequests {
-  readonly #elicitations = new ElicitationTable();
+  readonly #elicitations: Elicitations;
   /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
   readonly #lastStatus = new Map<string, string>();
 
@@ -58,7 +51,9 @@ export class AgentRequests {
     private readonly core: Core,
     private readonly children: Children,
     private readonly services: AgentServices,
-  ) {}
+  ) {
+    this.#elicitations = new Elicitations(core);
+  }
 
   /** Serves a request or notification of an agent. */
   serve(child: WorkspaceChild, message: Message): void {
@@ -110,10 +105,10 @@ export class AgentRequests {
         this.services.terminals.serve(call, (edits) => this.#pass(call, edits));
         break;
       case 'elicitation':
-        this.#elicitation(call);
+        this.#elicitations.serve(call, (edits, onOver) => this.#pass(call, edits, onOver));
         break;
       case 'elicitationComplete':
-        this.#elicitationComplete(call);
+        this.#elicitations.complete(call);
         break;
       case 'mcp':
         this.services.mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
@@ -205,61 +200,6 @@ export class AgentRequests {
     if (!isMessageChunk(kind))
       for (const observer of this.core.observers) observer.onUpdate?.(session, kind, update);
     return true;
-  }
-
-  /** `elicitation/create`: refused in a mode that the editor does not offer; passed with ids that are unique for it. */
-  #elicitation(call: AgentCall): void {
-    const { child, message } = call;
-    const fault = this.#elicitationFault(message);
-    if (fault !== undefined) {
-      const text = `elicitation/create: ${fault}`;
-      this.core.refuse(child, message, { code: rpcCode.invalidParams, message: text });
-      return;
-    }
-    const edits: Edit[] = [];
-    const about = fieldOf(message, 'requestId');
-    if (about !== undefined) {
-      const asked = child.open.find(jsonOf(message, about))?.editorId;
-      if (asked === undefined) {
-        // The agent asks about a request of ours, such as a repeated sign-in, which the editor does not know.
-        child.answer(resultLine(message.id!, '{"action":"cancel"}'));
-        return;
-      }
-      edits.push(replacing(about, asked));
-    }
-    const id = fieldOf(message, 'elicitationId');
-    if (id?.isString !== true) {
-      this.#pass(call, edits);
-      return;
-    }
-    const agentId = textOf(message, id);
-    const editorId = this.#elicitations.open(child, agentId);
-    if (editorId === undefined) {
-      this.core.refuse(child, message, tooMany);
-      return;
-    }
-    edits.push(replacing(id, JSON.stringify(editorId)));
-    this.#pass(call, edits, (isAccepted) => {
-      if (!isAccepted) this.#elicitations.end(child, agentId);
-    });
-  }
-
-  /** Why an `elicitation/create` is not passed on; undefined if it may be. */
-  #elicitationFault(message: Message): string | undefined {
-    const name = stringOf(message, 'elicitationMode') ?? '';
-    if (!offers(this.core.editorCapabilities, `elicitation.${name}`))
-      return `the client does not offer the mode "${name}"`;
-    return unsafeUrl(message);
-  }
-
-  /** `elicitation/complete`: passed with the editor's id of the elicitation. */
-  #elicitationComplete(call: AgentCall): void {
-    const { child, message } = call;
-    const id = fieldOf(message, 'elicitationId');
-    const editorId = id?.isString === true ? this.#elicitations.end(child, textOf(message, id)) : undefined;
-    if (id === undefined || editorId === undefined) return;
-    const edit = replacing(id, JSON.stringify(editorId));
-    this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
   /** `auth/status_update`: all children say the same, so only the first child's is passed on, and only changes. */

@@ -2,7 +2,7 @@
  * Lines that are not valid messages. The editor is told of its own; an agent's are never passed to the editor. If
  * such a line would have answered a request, that request gets an error, so that nobody waits for ever.
  */
-import { hastyStop } from '../agent/process';
+import { hastyStop } from '../agent/process-end';
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, type RpcError } from '../rpc/answer';
 import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';

@@ -37,13 +37,20 @@ export interface ProxyOptions {
   observers(core: Core): readonly SessionObserver[];
   /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
   hasOwnData(root: string | undefined): boolean;
+  /** Allows a place to the agents of a workspace for good; undefined where the user may not. */
   readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
+  /** What is in effect for the workspace with that root, as its container has it. */
   configOf(root: string): Config;
   /** Whether agents may read and write the files of their sessions' folders through the editor. */
   readonly hasFiles: boolean;
+  /**
+   * What an agent calls the root of a workspace: where it is mounted, then links to that. `undefined`: the
+   * agent sees the files of this machine.
+   */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
   /** The command that runs the agent for a workspace, or, without one, for none. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
+  /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
   /** An agent has ended without being asked to. */
   readonly onUnexpectedEnd?: (() => void) | undefined;

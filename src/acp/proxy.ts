@@ -10,8 +10,7 @@ import { settingsObserver } from './sessions/observer';
 import type { WorkspaceChild } from './child/workspace-child';
 import { AgentRequests } from './agent-requests';
 import { FileRequests } from './file-requests';
-import { Children } from './relay/children';
-import type { ChildrenEvent } from './relay/children-options';
+import { Children, type ChildrenEvent } from './relay/children';
 import { Core } from './relay/core';
 import type { Call } from './sessions/call';
 import { CursorRequests } from './cursor/requests';
@@ -47,7 +46,7 @@ export class Proxy {
 
   /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
-    const { config, host, writer, log, sessions, signIn } = options;
+    const { config, writer, log, sessions, signIn } = options;
     const core = new Core({
       ...{ sessions, log, signIn },
       queueBytes: config.acp.queueToAgentBytes,
@@ -55,15 +54,12 @@ export class Proxy {
       serve: (call) => this.#calls.serve(call),
     });
     this.#core = core;
-    this.#mcp = new McpServers({ ...options, env: options.host.env });
+    this.#mcp = new McpServers(options);
     this.#questions = new Questions(core, {
       allowAlways: options.allowAlways,
       isNamed: (root, place) => this.#mcp.isNamed(root, place),
     });
-    this.#children = new Children(core, {
-      ...options,
-      hear: (child, event) => this.#hear(child, event),
-    });
+    this.#children = new Children(core, options, (child, event) => this.#hear(child, event));
     this.#terminals = new Terminals(core, options);
     const cursor = new CursorRequests(core);
     const mcpMessages = new McpMessages(core, this.#children);
@@ -80,15 +76,7 @@ export class Proxy {
       this.#questions,
       settingsObserver,
     );
-    this.#calls = new EditorCalls(core, this.#children, {
-      host,
-      mcpMessages,
-      ownProcess: config.agent.process === 'session',
-      mcp: this.#mcp,
-      agent: options.agent.name,
-      attempts: config.restart.attempts,
-      limitMs: config.acp.startTimeoutMs,
-    });
+    this.#calls = new EditorCalls(core, this.#children, this.#mcp, mcpMessages, options);
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core);
     this.#editorScanner = new Scanner({
@@ -149,9 +137,12 @@ export class Proxy {
         this.options.profiles.heard(child, this.options.hasOwnData(child.root));
         break;
       case 'end':
+        this.#children.hear(child, event);
         this.#agentRequests.forget(child);
         if (!child.wasStopped && !child.isGivenUp) this.options.onUnexpectedEnd?.();
         break;
+      default:
+        this.#children.hear(child, event);
     }
   }
 

@@ -1,6 +1,5 @@
 /** `terminal/*` of agents: the editor shows terminals whose commands run in a container, each for one session alone. */
 import { posix } from 'node:path';
-import type { Host } from '../system/host';
 import { isPassable, isVariableName } from '../agent/argument-text';
 import { dropToken, hostCommand, writeToken, type TerminalOrder } from '../agent/editor-token';
 import { ownIdentity } from '../system/process-identity';
@@ -12,7 +11,7 @@ import type { JsonObject } from '../rpc/json';
 import type { WorkspaceChild } from './child/workspace-child';
 import type { SessionObserver } from './sessions/observer';
 import type { AgentSession } from './sessions/session';
-import type { Config } from '../config/config';
+import type { ProxyOptions } from './proxy-options';
 import type { AgentCall } from './relay/call';
 import type { Core } from './relay/core';
 import { methodNotFound } from '../rpc/protocol/refusals';
@@ -47,10 +46,8 @@ export class Terminals implements SessionObserver {
   /** No terminal exists yet. */
   constructor(
     private readonly core: Core,
-    private readonly options: {
+    private readonly options: Pick<ProxyOptions, 'host' | 'terminals'> & {
       readonly agent: { readonly name: string };
-      readonly host: Host;
-      readonly terminals: Config['acp']['terminal'];
     },
   ) {}
 

@@ -1,42 +1,20 @@
 /**
- * One agent process: lines in, lines out, a tail of its stderr, and an end that leaves nothing behind.
- * It leads its own process group, so that what it started can be ended with it.
+ * One agent process: lines in, lines out. It leads its own process group, so that what it started can be ended with it.
  */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
-import type { CaiError } from '../errors';
 import type { Log } from '../system/log';
 import { LineReader, type LineLimits } from '../rpc/line';
 import { lengthOf, type Line } from '../rpc/splice';
-import { endReason, startFailure } from './agent-end';
 import type { AgentCommand } from './catalog';
-import { endGroup, signalGroup } from '../system/process-group';
 import { StatusLink, type AgentStatus } from '../rpc/status';
+import { patientStop, ProcessEnd, type StopLadder } from './process-end';
 import type { ProcessEvent } from './process-event';
 
-/** How long each step of a stop waits for the one before it, in milliseconds. */
-export interface StopLadder {
-  /** After closing its stdin, before SIGTERM. */
-  readonly termAfterMs: number;
-  /** After SIGTERM, before SIGKILL. */
-  readonly killAfterMs: number;
-}
-
-/** For an agent that is no longer needed. */
-export const patientStop: StopLadder = { termAfterMs: 5_000, killAfterMs: 3_000 };
-/** While the proxy itself is ending. */
-export const hastyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
-/** For a proxy that is no longer needed: after SIGTERM it ends its own agents by `hastyStop`. */
-export const proxyStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 5_000 };
-
-/** How long the output of a dead process is read on, in milliseconds: what it wrote lies in the pipe. */
-const readOnMs = 2_000;
 /** How many bytes of lines are taken from one agent before others have their turn; one line may be longer. */
 const shareBytes = 32 * 1024;
 /** The same where it is only the editor that waits. */
 const shareAloneBytes = 256 * 1024;
-/** How much of stderr is kept, in characters. */
-const stderrTailLength = 4_000;
 
 /** How a process is started. */
 export interface AgentProcessOptions {
@@ -62,23 +40,12 @@ export class AgentProcess {
   link: StatusLink | undefined;
   /** How much it was sent. */
   sentBytes = 0;
+  readonly #end: ProcessEnd;
   /** `undefined`: the system could not even try to start it. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
   readonly #reader: LineReader;
-  readonly #ended: Promise<void>;
-  #resolveEnded: () => void = () => undefined;
-  #stderrTail = '';
   #pauses = 0;
-  #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
-  #spawnError: NodeJS.ErrnoException | undefined;
-  /** The `FailureCode` that a command of ours has told. */
-  #failure: string | undefined;
   #isOutputOver = false;
-  #hasEnded = false;
-  #isGroupGone = false;
-  #readOn: NodeJS.Timeout | undefined;
-  #ladder: NodeJS.Timeout | undefined;
-
   readonly #offer: ((pieces: readonly Buffer[]) => number) | undefined;
 
   /** Starts the agent. If it cannot be started, `end` is told. */
@@ -88,8 +55,8 @@ export class AgentProcess {
   ) {
     this.#reader = new LineReader(options.limits);
     if (options.offersLines === true) this.#offer = (pieces) => this.#offerLines(pieces);
-    this.#ended = new Promise((resolve) => (this.#resolveEnded = resolve));
-    this.#child = this.#spawn();
+    this.#end = new ProcessEnd(options.agent, options.cwd);
+    this.#child = this.#end.child = this.#spawn();
     if (this.#child !== undefined) this.#listen(this.#child);
     else setImmediate(() => this.#finish());
   }
@@ -102,19 +69,22 @@ export class AgentProcess {
       const stdio = Array<'pipe'>(agent.hasStatus === true ? 4 : 3).fill('pipe');
       const child = spawn(program, args, { cwd, env, stdio, detached: true });
       child.on('error', (error) => {
-        this.#spawnError = error;
+        this.#end.spawnError = error;
         if (child.pid === undefined) this.#finish();
       });
       // Out of file descriptors: there are no pipes, and an error follows.
       return (child.stdin as Writable | undefined) === undefined ? undefined : child;
     } catch (error) {
-      this.#spawnError = error as Error;
+      this.#end.spawnError = error as Error;
       return undefined;
     }
   }
 
   #listen(child: ChildProcessWithoutNullStreams): void {
-    child.on('exit', (code, signal) => this.#onExit(code, signal));
+    child.on('exit', (code, signal) => {
+      void this.#end.exited(code, signal);
+      this.#limitReading();
+    });
     // A pipe error only says that the process is gone, which its exit tells better.
     child.stdin.on('error', () => undefined);
     child.stdin.on('drain', () => this.hear({ kind: 'drained' }));
@@ -125,9 +95,9 @@ export class AgentProcess {
     });
     child.stdout.on('end', () => {
       this.#reader.end();
-      if (this.#exit === undefined && this.#ladder === undefined) void this.stop(patientStop);
+      if (!this.#end.hasExited && !this.#end.isAsked) void this.stop(patientStop);
       this.#pull();
-      if (this.#exit === undefined && this.#pauses === 0) this.hear({ kind: 'mute' });
+      if (!this.#end.hasExited && this.#pauses === 0) this.hear({ kind: 'mute' });
     });
     child.on('close', () => {
       this.#isOutputOver = true;
@@ -145,7 +115,7 @@ export class AgentProcess {
   }
 
   #onStatus(status: AgentStatus): void {
-    if (status.kind === 'failed') this.#failure = status.code;
+    if (status.kind === 'failed') this.#end.failure = status.code;
     else this.hear({ kind: 'status', status });
   }
 
@@ -177,8 +147,7 @@ export class AgentProcess {
   pause(): void {
     this.#pauses++;
     this.#child?.stdout.pause();
-    clearTimeout(this.#readOn);
-    this.#readOn = undefined;
+    this.#end.liftReading();
   }
 
   /** Takes one `pause` back. */
@@ -189,15 +158,7 @@ export class AgentProcess {
 
   /** Ends it: stdin is closed, then SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
   async stop(ladder: StopLadder): Promise<void> {
-    clearTimeout(this.#ladder);
-    this.#child?.stdin.end();
-    if (this.#exit === undefined && this.#spawnError === undefined) {
-      this.#ladder = setTimeout(() => {
-        this.#signal('SIGTERM');
-        this.#ladder = setTimeout(() => this.#signal('SIGKILL'), ladder.killAfterMs);
-      }, ladder.termAfterMs);
-    }
-    await this.#ended;
+    await this.#end.stop(ladder);
   }
 
   #pull(): void {
@@ -230,64 +191,20 @@ export class AgentProcess {
     return offer.takenBytes;
   }
 
-  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
-    this.#exit = { code, signal };
-    clearTimeout(this.#ladder);
-    void this.#endLeftovers(this.pid!);
-    this.#limitReading();
-  }
-
-  /** What a dead agent left behind may hold its stdout open for ever, and even write to it. */
   #limitReading(): void {
-    if (this.#exit === undefined || this.#isOutputOver || this.#pauses > 0) return;
-    this.#readOn ??= setTimeout(() => {
-      this.#child?.stdout.destroy();
-      this.#child?.stderr.destroy();
-    }, readOnMs);
-  }
-
-  /** Everything that the agent started in its group ends with it. */
-  async #endLeftovers(pid: number): Promise<void> {
-    await endGroup(pid);
-    this.#isGroupGone = true;
-    this.#settle();
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    if (this.pid !== undefined) signalGroup(this.pid, signal);
+    if (!this.#isOutputOver && this.#pauses === 0) this.#end.limitReading();
   }
 
   /** Tells the end once both the process and its output are over. */
   #finish(): void {
-    const isStartFailure = this.#spawnError !== undefined && this.#child?.pid === undefined;
-    if (this.#hasEnded || !(isStartFailure || (this.#exit !== undefined && this.#isOutputOver))) return;
-    if (this.#pauses > 0) return;
-    this.#hasEnded = true;
-    clearTimeout(this.#readOn);
-    clearTimeout(this.#ladder);
-    this.hear({ kind: 'end', reason: this.#endReason() });
-    if (isStartFailure) this.#isGroupGone = true;
-    this.#settle();
-  }
-
-  #endReason(): CaiError {
-    const { agent, cwd } = this.options;
-    if (this.#spawnError !== undefined) return startFailure(agent, cwd, this.#spawnError);
-    const { code, signal } = this.#exit!;
-    return endReason(agent, {
-      status: code,
-      signal,
-      failure: this.#failure,
-      stderr: this.#stderrTail.trim(),
-    });
-  }
-
-  #settle(): void {
-    if (this.#hasEnded && this.#isGroupGone) this.#resolveEnded();
+    const reason = this.#pauses > 0 ? undefined : this.#end.finish(this.#isOutputOver);
+    if (reason === undefined) return;
+    this.hear({ kind: 'end', reason });
+    this.#end.settle();
   }
 
   #onStderr(text: string): void {
-    this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
+    this.#end.keep(text);
     this.options.log.debug({ pid: this.pid, text }, 'stderr of agent');
     this.hear({ kind: 'stderr', text });
   }

@@ -1,4 +1,4 @@
-import { patientStop, type StopLadder } from '../../src/agent/process';
+import { patientStop, type StopLadder } from '../../src/agent/process-end';
 import { AgentRun, fixture, program } from './agent-run';
 
 const shortLadder: StopLadder = { termAfterMs: 50, killAfterMs: 50 };

@@ -1,4 +1,4 @@
-import type { StopLadder } from '../../src/agent/process';
+import type { StopLadder } from '../../src/agent/process-end';
 import type { Log } from '../../src/system/log';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 

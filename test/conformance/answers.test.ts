@@ -296,6 +296,7 @@ describe('requests to one agent and of it', () => {
     ['a window title', '\u001b]0;agent: ready\u0007', ''],
     ['a prompt', '> ', ''],
     ['a banner', 'Welcome!', ''],
+    ['a byte order mark', '\ufeff', ''],
     ['colours around it', '\u001b[?25l\u001b[32m', '\u001b[0m '],
   ])('J6 an answer behind %s is found', async (_, before, after) => {
     const { id: sessionId, agent } = session;

@@ -12,7 +12,6 @@ const notJson = [
   ['two values', '{"jsonrpc":"2.0","method":"_a"}{"jsonrpc":"2.0","method":"_b"}'],
   ['a trailing comma', '{"jsonrpc":"2.0","method":"_a",}'],
   ['a raw control character in a string', '{"jsonrpc":"2.0","method":"_a\t"}'],
-  ['a byte order mark', '\ufeff{"jsonrpc":"2.0","method":"_a"}'],
   ['bytes that are no UTF-8', Buffer.from('{"jsonrpc":"2.0","method":"_\xff"}', 'latin1')],
 ] as const;
 
@@ -31,6 +30,9 @@ const noMessages = [
 /** A batch. */
 const batch = '[{"jsonrpc":"2.0","id":1,"method":"session/prompt"},{"jsonrpc":"2.0","method":"_a"}]';
 
+/** Agents may write it before a message. */
+const marked = ['a byte order mark', '\ufeff{"jsonrpc":"2.0","method":"_a"}'] as const;
+
 const defects = [...notJson, ...noMessages, ['a batch', batch]] as const;
 
 /** A notification whose text is in two, three and four bytes a character. */
@@ -48,14 +50,17 @@ describe('framing', () => {
   // Nothing of one test is left for the next.
   afterEach(() => expectNothingLeft(world, session.agent));
 
-  test.each(defects)('T2 nothing reaches the agent when the editor sends %s', async (_, line) => {
-    world.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
+  test.each([...defects, marked])(
+    'T2 nothing reaches the agent when the editor sends %s',
+    async (_, line) => {
+      world.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
 
-    const lines = session.agent.inbox.lines.length;
-    expect(await sentTo(world, session.agent)).toEqual([]);
-    expect(session.agent.inbox.lines).toHaveLength(lines + 1);
-    expect(await world.editor.next((message) => message.id === null)).toHaveProperty('error');
-  });
+      const lines = session.agent.inbox.lines.length;
+      expect(await sentTo(world, session.agent)).toEqual([]);
+      expect(session.agent.inbox.lines).toHaveLength(lines + 1);
+      expect(await world.editor.next((message) => message.id === null)).toHaveProperty('error');
+    },
+  );
 
   test.each(defects)('T3 the editor sees nothing of it when the agent prints %s', async (_, line) => {
     session.agent.send(Buffer.concat([Buffer.from(line), Buffer.from('\n')]));
@@ -66,10 +71,10 @@ describe('framing', () => {
     expect(await sentTo(world, session.agent)).toEqual([]);
   });
 
-  test('T3 pretty-printed JSON, warnings and a prompt before a message are not forwarded', async () => {
+  test('T3 pretty-printed JSON, warnings and a log that quotes a message are not forwarded', async () => {
     const pretty = JSON.stringify({ jsonrpc: '2.0', method: '_a', params: { a: [1] } }, undefined, 2);
     session.agent.send(`npm warn deprecated\n\u001b[31mred\u001b[0m\n${pretty}\n`);
-    session.agent.send('$ {"jsonrpc":"2.0","method":"_a"}\n');
+    session.agent.send('sent {"jsonrpc":"2.0","method":"_a"}\n');
 
     expect(await sentBy(world, session.agent)).toEqual([]);
     expect(await sentTo(world, session.agent)).toEqual([]);

@@ -1,33 +1,23 @@
 /** Where the editor's requests and notifications go, by the route of their method. */
 import { CaiError } from '../../errors';
-import { errorLine, resultLine, rpcErrorOf } from '../../rpc/answer';
-import { fieldOf, jsonOf, textOf, type Message } from '../../rpc/message';
-import { replacing, splice } from '../../rpc/splice';
-import type { WorkspaceChild } from '../child/workspace-child';
-import { findCheckedWorkspace } from '../../workspace/trust';
+import { errorLine, resultLine } from '../../rpc/answer';
+import { fieldOf, type Message } from '../../rpc/message';
 import type { McpMessages } from '../mcp/mcp-messages';
+import type { McpServers } from '../mcp/mcp-servers';
+import type { ProxyOptions } from '../proxy-options';
 import type { Children } from '../relay/children';
 import { withOwnLine, type Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';
-import { SessionOpener, type SessionOpenerOptions } from './open-session';
-import { isClosing, SessionRestorer, type SessionRestorerOptions } from './restore-session';
+import { cancelRequest, sendTo, serveUnnamed } from './no-session';
+import { SessionOpener } from './sessions/open';
+import { isClosing, SessionRestorer } from './sessions/restore';
 import type { AgentSession, Session } from '../sessions/session';
 import { sessionIdOf } from '../sessions/session-ids';
 import { SessionList } from './session-list';
 import { unknownEditorMethod } from '../../rpc/protocol/methods';
-import { pinFolder } from '../../system/paths/pinned-folder';
-import { cancelled, methodNotFound, unknownSession } from '../../rpc/protocol/refusals';
-
-/** What `EditorCalls` is made from. */
-export interface EditorCallsOptions
-  extends
-    Pick<SessionOpenerOptions, 'host' | 'ownProcess' | 'mcp'>,
-    Pick<SessionRestorerOptions, 'agent' | 'attempts' | 'limitMs'> {
-  /** Serves `mcp/message`. */
-  readonly mcpMessages: McpMessages;
-}
+import { methodNotFound, unknownSession } from '../../rpc/protocol/refusals';
 
 /** Serves the editor's calls, once `initialize` has been answered. */
 export class EditorCalls {
@@ -40,10 +30,12 @@ export class EditorCalls {
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly options: EditorCallsOptions,
+    mcp: McpServers,
+    private readonly mcpMessages: McpMessages,
+    private readonly options: ProxyOptions,
   ) {
-    this.#opener = new SessionOpener(core, children, options);
-    this.#restorer = new SessionRestorer(core, { ...options, opener: this.#opener });
+    this.#opener = new SessionOpener(core, children, mcp, options);
+    this.#restorer = new SessionRestorer(core, this.#opener, options);
     this.#ender = new SessionEnder(core, children, options.host);
     this.#fanOut = new FanOut(core, children);
     this.#list = new SessionList(core, children, options.host);
@@ -71,18 +63,18 @@ export class EditorCalls {
         await this.#fanOut.serve(call);
         break;
       case 'primary':
-        this.#send(this.children.primary(), call);
+        sendTo(this.core, this.children.primary(), call);
         break;
       case 'list':
         await this.#list.serve(call);
         break;
       case 'cancel':
         // It exists only as a notification, but every request is answered.
-        if (call.request === undefined) this.#cancel(call.message);
+        if (call.request === undefined) cancelRequest(this.core, call.message);
         else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
         break;
       case 'mcp':
-        this.options.mcpMessages.fromEditor(call);
+        this.mcpMessages.fromEditor(call);
         break;
       case 'any':
         await this.#serveAny(call);
@@ -167,60 +159,10 @@ export class EditorCalls {
         this.core.answer(call, resultLine(call.request.id, '{"stopReason":"cancelled"}'));
   }
 
-  /**
-   * A call that goes where its params say: to a session, sessions or a folder. If they name none, a request goes to the
-   * only child or to the one that was used last, and a notification to all.
-   */
+  /** A call that goes where its params say: to a session, to sessions, or elsewhere. */
   async #serveAny(call: Call): Promise<void> {
-    const { message, request } = call;
-    const cwd = fieldOf(message, 'cwd');
-    if (sessionIdOf(message) !== undefined) {
-      await this.#serveSession(call);
-    } else if (fieldOf(message, 'sessionRefs') !== undefined) {
-      await this.#list.serveNamed(call);
-    } else if (cwd?.isString === true) {
-      const workspace = await findCheckedWorkspace(textOf(message, cwd), this.options.host);
-      const map = this.children.mapFor(workspace);
-      const roots = [await pinFolder(workspace.cwd, workspace.realCwd)];
-      const child = this.children.forWorkspace(workspace);
-      const onResult = (result: Message): void => {
-        const given = sessionIdOf(result);
-        if (given !== undefined && !this.core.sessions.of(child).byAgentId.has(given))
-          this.core.ids.openNew(child, given, { roots, map, openParams: undefined });
-      };
-      this.core.toAgent(child, call, { map, onResult });
-    } else {
-      const child = this.#unnamedChild(message);
-      if (child !== undefined) this.#send(child, call);
-      else if (request === undefined) for (const each of this.children.usable()) this.#send(each, call);
-      else this.core.answer(call, errorLine(request.id, methodNotFound(message.method)));
-    }
-  }
-
-  #unnamedChild(message: Message): WorkspaceChild | undefined {
-    const usable = this.children.usable();
-    if (message.kind === 'notification') return undefined;
-    return usable.length === 1 ? usable[0] : this.children.lastUsed;
-  }
-
-  #send(child: WorkspaceChild, call: Call): void {
-    this.core.toAgent(child, call, { map: child.map });
-  }
-
-  /**
-   * `$/cancel_request`: to the children that serve the request, under the ids that they know. One that
-   * the proxy itself still holds is answered here. An id that is not open means nothing.
-   */
-  #cancel(message: Message): void {
-    const id = fieldOf(message, 'requestId');
-    const request = id === undefined ? undefined : this.core.requests.find(jsonOf(message, id));
-    if (id === undefined || request === undefined) return;
-    request.isCancelled = true;
-    if (request.targets.length === 0 && this.core.requests.finish(request)) {
-      this.core.lane.queue(errorLine(request.id, rpcErrorOf(cancelled())));
-    }
-    for (const { child, childId } of request.targets) {
-      child.notify(splice(message.line, [replacing(id, childId)]), true);
-    }
+    if (sessionIdOf(call.message) !== undefined) await this.#serveSession(call);
+    else if (fieldOf(call.message, 'sessionRefs') !== undefined) await this.#list.serveNamed(call);
+    else await serveUnnamed(this.core, this.children, this.options.host, call);
   }
 }

@@ -1,7 +1,7 @@
 /** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
 import { existsSync } from 'node:fs';
 import type { Host } from '../../system/host';
-import { patientStop } from '../../agent/process';
+import { patientStop } from '../../agent/process-end';
 import { loggedFailure } from '../../agent/agent-end';
 import { CaiError, rpcCode } from '../../errors';
 import { resultLine } from '../../rpc/answer';
@@ -12,11 +12,14 @@ import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { recordedRoots } from '../../workspace/records';
 import type { Children } from '../relay/children';
-import { turnEndMs, type Core } from '../relay/core';
+import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { Call } from '../sessions/call';
 import { isAgentError, offers, unknownSession } from '../../rpc/protocol/refusals';
 import { within } from '../../system/time-limit';
+
+/** How long a session that is being closed may take to end its turn, in milliseconds. */
+const turnEndMs = 5_000;
 
 /** Ends sessions. */
 export class SessionEnder {
@@ -132,8 +135,9 @@ export class SessionEnder {
 
   async #endTurn(call: Call, session: AgentSession): Promise<void> {
     this.core.cancelTurn(session);
-    await this.core.whenTurnEnded(session);
-    if (session.child.open.hasPrompt(session)) this.#giveUp(session);
+    const { open } = session.child;
+    await within(turnEndMs, new Promise<void>((resolve) => open.whenQuiet(session, resolve)));
+    if (open.hasPrompt(session)) this.#giveUp(session);
     else this.#drop(session);
     this.#answerEmpty(call, session.child);
   }

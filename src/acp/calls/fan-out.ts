@@ -9,6 +9,7 @@ import type { Children } from '../relay/children';
 import type { Repeat } from '../../rpc/repeated-requests';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
+import { ask, passOn } from '../relay/on-behalf';
 import { CaiError, messageOf } from '../../errors';
 import { within } from '../../system/time-limit';
 
@@ -34,7 +35,7 @@ export class FanOut {
     if (row.repeat === 'keep') this.children.repeats.remember(repeat);
     const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
     const gathered = this.#gather(
-      targets.map(async (child) => ({ child, answer: await this.core.ask(child, call, params) })),
+      targets.map(async (child) => ({ child, answer: await ask(child, call, params) })),
     );
     const outcomes = this.core.signIn.byHand.needsBrowser(message)
       ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call)])
@@ -52,7 +53,7 @@ export class FanOut {
     }
     const { child, answer } = outcome;
     if (answer instanceof CaiError) this.core.fail(call, answer, child.lane);
-    else this.core.passOn(child, call, answer);
+    else passOn(this.core, child, call, answer);
   }
 
   /** The children that have started meanwhile are told as well. */

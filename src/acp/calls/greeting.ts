@@ -2,12 +2,9 @@
  * `initialize`: answered once, before any workspace is known. The answer is a profile of the agent, else the answer of a
  * first child if it comes in time, else one that offers no capabilities.
  */
-import type { Host } from '../../system/host';
 import { loggedFailure } from '../../agent/agent-end';
 import { messageOf } from '../../errors';
 import { resultLine } from '../../rpc/answer';
-import type { Config } from '../../config/config';
-import type { AgentCommand } from '../../agent/catalog';
 import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
@@ -15,28 +12,7 @@ import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
 import { minimalResult, readHello, resultFor } from '../profiles/initialize';
-import type { KnownAnswer, Profiles } from '../profiles/profiles';
-import type { SignIn } from '../sign-in/sign-in';
-
-/** What the greeting is made from. */
-export interface GreetingOptions {
-  readonly agent: AgentCommand;
-  /** The user's configuration. */
-  readonly config: Config;
-  readonly terminals: Config['acp']['terminal'];
-  readonly hasFiles: boolean;
-  /** Where our own folders are found. */
-  readonly host: Host;
-  /** What becomes of sign-ins in a terminal. */
-  readonly signIn: SignIn;
-  /** What may be answered before an agent runs. */
-  readonly profiles: Profiles;
-  /** What the editor's first line, an `initialize`, has been answered with already. */
-  readonly answered: KnownAnswer | undefined;
-  hasOwnData(root: string): boolean;
-  /** After `isUnderWay`: the editor may be read on. */
-  onRoom(): void;
-}
+import type { ProxyOptions } from '../proxy-options';
 
 /** The answer of a first child, or why there is none, for the log. */
 interface Outcome {
@@ -52,11 +28,11 @@ export class Greeting {
   #isUnderWay = false;
   #workspace: Promise<Workspace | undefined> | undefined;
 
-  /** `options` as in `ProxyOptions`. */
+  /** Nothing is looked up yet. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,
-    private readonly options: GreetingOptions,
+    private readonly options: ProxyOptions,
   ) {}
 
   /**

@@ -1,5 +1,6 @@
 /** The process of one child, which is started again when a start fails and another may go better. */
-import { AgentProcess, type AgentProcessOptions, type StopLadder } from '../../agent/process';
+import { AgentProcess, type AgentProcessOptions } from '../../agent/process';
+import type { StopLadder } from '../../agent/process-end';
 import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 

@@ -79,8 +79,7 @@ export class ChildRequests {
 
   /** Fails the requests about a session. */
   failAbout(session: object, reason: CaiError): void {
-    for (const request of this.#open.all)
-      if (request.session === session) this.fail(request.childId, reason);
+    for (const request of this.#open.all) if (request.session === session) this.fail(request.childId, reason);
   }
 
   /** Fails the requests that were sent after so many bytes. */

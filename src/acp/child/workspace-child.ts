@@ -1,8 +1,7 @@
-/**
- * One child: an agent that serves one workspace. It knows which requests are open at the agent and what waits for
- * the agent's start. What lines mean is not decided here.
- */
-import type { AgentProcess, StopLadder } from '../../agent/process';
+/** One child: an agent that serves one workspace, the requests that are open at it, and what waits for its start. */
+import type { AgentCommand } from '../../agent/catalog';
+import type { AgentProcess } from '../../agent/process';
+import type { StopLadder } from '../../agent/process-end';
 import type { StatusLink } from '../../rpc/status';
 import type { CaiError } from '../../errors';
 import { newOwnId, requestLine } from '../../rpc/answer';
@@ -12,13 +11,27 @@ import type { Lane } from '../../rpc/writer';
 import { ByteBudget } from '../../rpc/byte-budget';
 import type { PathMap } from '../../system/paths/path-map';
 import { stalled, tooLate, undelivered } from './child-failures';
-import type { AgentHello, HeldTask, WorkspaceChildOptions } from './child-data';
+import type { AgentHello } from '../profiles/initialize';
 import type { ChildRecorder } from '../recording/recorder';
 import { AgentStarts, type StartsEvent } from './agent-starts';
 import { ChildRequests, type ChildRequest } from './child-requests';
+import type { WorkspaceChildOptions } from './child-options';
 
 /** What a child tells of its agent. */
-export type ChildEvent = Exclude<StartsEvent, { readonly kind: 'mute' }>;
+export type ChildEvent =
+  | Exclude<StartsEvent, { readonly kind: 'mute' }>
+  /** The child is being ended, and does nothing more for its sessions. May be told several times. */
+  | { readonly kind: 'stopping' };
+
+/** Something to send once the agent has started. */
+export interface HeldTask {
+  /** What it will write, in bytes. */
+  readonly bytes: number;
+  /** The agent is ready: sends it. */
+  run(): void;
+  /** The agent did not start, or ended before it could run. */
+  onFailure(reason: CaiError): void;
+}
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
@@ -28,6 +41,12 @@ export class WorkspaceChild {
   readonly identity: string | undefined;
   /** Between the editor's paths and the agent's, for messages that name no session. */
   readonly map: PathMap;
+  /** The agent that it runs. */
+  readonly agent: AgentCommand;
+  /** Name of the agent. */
+  readonly name: string;
+  /** Writes down what passes between us and the agent, if anything does. */
+  readonly records: ChildRecorder | undefined;
   /** Its lane to the editor. */
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
@@ -53,6 +72,7 @@ export class WorkspaceChild {
   /** What waits for the agent to start. */
   readonly #held: HeldTask[] = [];
   readonly #heldBudget: ByteBudget<HeldTask>;
+  #hear: (event: ChildEvent) => void = () => undefined;
   #starts!: AgentStarts;
   /** The last one that was started. */
   #process: AgentProcess | undefined;
@@ -64,9 +84,9 @@ export class WorkspaceChild {
 
   /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
-    this.root = options.root;
-    this.identity = options.identity;
-    this.map = options.map;
+    const { agent, identity, map, records, root } = options;
+    [this.agent, this.name, this.records] = [agent, agent.name, records];
+    [this.root, this.identity, this.map] = [root, identity, map];
     this.#heldBudget = new ByteBudget(options.inputBudgetBytes, ({ bytes }) => bytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
@@ -79,19 +99,14 @@ export class WorkspaceChild {
    * `start` is told of each process, `end` once, after the last line, when everything open has failed.
    */
   start(hear: (event: ChildEvent) => void): void {
-    const { attempts, process } = this.options;
-    const restarts = {
-      delayMs: () => attempts.delayMs,
-      onFailure: (reason: CaiError) => this.#failed(reason),
-    };
-    this.#starts = new AgentStarts(process, restarts, (event) => {
-      if (event.kind === 'mute') {
-        this.cutOff(Infinity);
-        return;
-      }
+    this.#hear = hear;
+    const delayMs = (): number => this.options.attempts.delayMs;
+    const restarts = { delayMs, onFailure: (reason: CaiError) => this.#failed(reason) };
+    this.#starts = new AgentStarts(this.options, restarts, (event) => {
       if (event.kind === 'start') this.#process = event.process;
-      if (event.kind === 'end') this.#end(event.reason);
-      hear(event);
+      else if (event.kind === 'end') this.#end(event.reason);
+      if (event.kind === 'mute') this.cutOff(Infinity);
+      else hear(event);
     });
     this.#starts.start();
   }
@@ -109,11 +124,6 @@ export class WorkspaceChild {
   /** New work may be given to it. */
   get isUsable(): boolean {
     return this.#state === 'starting' || this.#state === 'ready';
-  }
-
-  /** Writes down what passes between us and the agent, if anybody does. */
-  get records(): ChildRecorder | undefined {
-    return this.options.records;
   }
 
   /** Id of its process, once that is started. */
@@ -247,7 +257,7 @@ export class WorkspaceChild {
 
   #setStopping(): void {
     this.#state = 'stopping';
-    this.options.onStopping();
+    this.#hear({ kind: 'stopping' });
   }
 
   /** More waits to be read by the agent than so many budgets. */
@@ -286,10 +296,5 @@ export class WorkspaceChild {
     const held = this.#held.splice(0);
     this.open.failAll(reason);
     for (const task of held) task.onFailure(reason);
-  }
-
-  /** Name of the agent. */
-  get name(): string {
-    return this.options.process.agent.name;
   }
 }

@@ -6,13 +6,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { AgentCommand } from '../../agent/catalog';
-import type { Log } from '../../system/log';
 import type { Plan } from '../../rpc/json';
 import { scanCall, type Message } from '../../rpc/message';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import { Attempts } from '../child/retry';
 import type { AgentSession } from '../sessions/session';
 import type { Config } from '../../config/config';
+import type { Host } from '../../system/host';
+import type { ProxyOptions } from '../proxy-options';
 import { Helper, type HelperOptions } from './helper';
 import { mcpEntries, type McpAddress, type McpProgram } from './mcp-entries';
 import type { SessionObserver } from '../sessions/observer';
@@ -42,14 +43,11 @@ const lookUp = [
 /** How many ports and programs of this machine may be shared at once: each costs a process. */
 const maxShared = 32;
 
-interface McpServersOptions {
-  readonly config: Pick<Config, 'mcp' | 'restart'>;
+/** What of a proxy's options the servers need. */
+interface McpServersOptions extends Pick<ProxyOptions, 'helper' | 'log'> {
   readonly agent: Pick<AgentCommand, 'name'>;
-  /** Environment of the helpers, and so of the servers that run on this machine. */
-  readonly env: NodeJS.ProcessEnv;
-  readonly log: Log;
-  /** Our own program with these arguments; undefined where the agents are not in containers. */
-  readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
+  readonly config: Pick<Config, 'mcp' | 'restart'>;
+  readonly host: Pick<Host, 'env'>;
 }
 
 /** A helper, which several sessions may need. */
@@ -266,10 +264,10 @@ export class McpServers implements SessionObserver {
     args: readonly string[],
     more: Omit<HelperOptions, 'command' | 'cwd' | 'env' | 'log'>,
   ): Helper {
-    const { agent, env, log } = this.options;
+    const { agent, host, log } = this.options;
     const target = ['--workspace', root, '--agent', agent.name, '--quiet', '--status-fd', '3'];
     const program = this.options.helper!([command, ...target, ...args]);
-    const helper = new Helper({ command: program, cwd: root, env, log, ...more });
+    const helper = new Helper({ command: program, cwd: root, env: host.env, log, ...more });
     this.#running.add(helper);
     void helper.ended.then(() => this.#running.delete(helper));
     return helper;

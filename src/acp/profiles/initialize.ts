@@ -2,13 +2,22 @@
 import { CaiError } from '../../errors';
 import { bodyOf, fieldOf, jsonOf, type Message } from '../../rpc/message';
 import { editedText, replacing, type Edit } from '../../rpc/splice';
-import type { AgentHello } from '../child/child-data';
 import type { JsonObject } from '../../rpc/json';
 import type { Config } from '../../config/config';
 import type { SignIn } from '../sign-in/sign-in';
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
+
+/** What an agent has answered to `initialize`. */
+export interface AgentHello {
+  /** Its `agentCapabilities`. */
+  readonly capabilities: JsonObject;
+  /** The result as the editor may see it, JSON text. */
+  readonly editorResult: string;
+  /** The result as the agent gave it, JSON text. */
+  readonly agentResult: string;
+}
 
 /** What decides which of the editor's capabilities children are told. */
 export interface HelloOptions {

@@ -2,34 +2,20 @@
  * The start of an agent: `initialize` and earlier sign-ins, before it gets work; and what the program that runs it
  * says.
  */
-import type { AgentCommand } from '../../agent/catalog';
-import { hastyStop } from '../../agent/process';
+import { hastyStop } from '../../agent/process-end';
 import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
-import type { Log } from '../../system/log';
 import { quoted } from '../../system/quoted';
 import { planOf, type Plan } from '../../rpc/json';
 import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Config } from '../../config/config';
+import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
 import * as fields from '../../rpc/protocol/fields';
 import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from '../../rpc/repeated-requests';
 import { tellInThread } from './thread';
-
-/** How a child is started, and who hears of it. */
-export interface ChildStartOptions {
-  readonly agent: AgentCommand;
-  /** The agent's own command, without the program that runs it elsewhere. */
-  readonly command: readonly string[];
-  /** The user's configuration. */
-  readonly config: Config;
-  /** For what delays the start, and for sign-ins that could not be repeated. */
-  readonly log: Log;
-  hear(event: StartEvent): void;
-}
 
 /** What the start of a child, and the program that runs its agent, tell. */
 export type StartEvent =
@@ -56,12 +42,13 @@ export class ChildStart {
   /** The sign-in that is being repeated. */
   #repeated: Repeat | undefined;
 
-  /** `repeats`: the earlier sign-ins. */
+  /** `repeats`: the earlier sign-ins. `hear`: who is told. */
   constructor(
     private readonly core: Core,
     private readonly child: WorkspaceChild,
     private readonly repeats: Repeats,
-    private readonly options: ChildStartOptions,
+    private readonly options: Pick<ProxyOptions, 'agent' | 'config'>,
+    private readonly hear: (event: StartEvent) => void,
   ) {
     this.#repeats = repeats.all();
   }
@@ -70,31 +57,31 @@ export class ChildStart {
   greet(params: string): void {
     this.#repeated = undefined;
     this.#ask('initialize', params, (answer) => this.#onHello(answer), helloPlan);
-    this.#hasStarted = this.options.agent.hasStatus !== true;
+    this.#hasStarted = this.child.agent.hasStatus !== true;
     this.#limit();
   }
 
   /**
    * What the program that runs the agent says. While it reports a delay, as of building an image, there is no limit.
    */
-  hear(status: AgentStatus): void {
+  takeStatus(status: AgentStatus): void {
     const { child } = this;
     if (status.kind === 'started') {
       child.image = { id: status.image, name: status.imageName };
-      this.options.hear({ kind: 'hello' });
+      this.hear({ kind: 'hello' });
       this.#hasStarted = true;
       if (child.delay !== undefined) child.delay.tookMs = Date.now() - child.delay.beganAt;
       this.#limit();
       return;
     }
     if (status.kind === 'stopped' || status.kind === 'unwatchable' || status.kind === 'lost')
-      this.options.hear(status);
+      this.hear(status);
     if (status.kind === 'resumed') this.#limit();
     if (status.kind === 'warning')
       for (const session of this.core.sessions.of(child).byAgentId.values())
         tellInThread(this.core, session, status);
     if (status.kind !== 'notice' && status.kind !== 'delay') return;
-    this.options.log.warn({ root: child.root }, status.text);
+    this.core.log.warn({ root: child.root }, status.text);
     if (status.kind !== 'delay') return;
     child.limitStart(Infinity);
     child.delay ??= { what: status.text.replace(/^cai: /, ''), beganAt: Date.now() };
@@ -103,7 +90,7 @@ export class ChildStart {
 
   /** Fails the start if the container is not ready, or the agent has not answered what it was asked, in time. */
   #limit(): void {
-    const { agent, command, config } = this.options;
+    const { agent, config } = this.options;
     const limitMs = this.#repeated === undefined ? config.acp.startTimeoutMs : repeatMs;
     const inTime = `in ${limitMs / 1_000} s`;
     const unanswered = `agent "${agent.name}" did not answer`;
@@ -119,7 +106,7 @@ export class ChildStart {
         const text = `the container of agent "${agent.name}" was not ready ${inTime}: see cai doctor, or raise [acp] start_timeout`;
         return new CaiError('NOT_READY', text);
       }
-      const text = `${unanswered} initialize ${inTime}: does it speak ACP? See what ${quoted(command.join(' '))} says in a terminal, or raise [acp] start_timeout`;
+      const text = `${unanswered} initialize ${inTime}: does it speak ACP? See what ${quoted(agent.command.join(' '))} says in a terminal, or raise [acp] start_timeout`;
       return new CaiError('AGENT_TIMEOUT', text);
     };
     this.child.limitStart(limitMs, why);
@@ -132,14 +119,14 @@ export class ChildStart {
 
   /** The agent has answered `initialize`: it gets the earlier sign-ins, then the calls that wait for it. */
   #onHello(answer: Message): void {
-    const { child, core, options } = this;
+    const { child, core } = this;
     try {
-      child.hello = readAgentHello(answer, options.agent.name, core.signInEdits(child, answer));
+      child.hello = readAgentHello(answer, child.name, core.signInEdits(child, answer));
     } catch (error) {
       this.#abandon(error as CaiError);
       return;
     }
-    options.hear({ kind: 'hello' });
+    this.hear({ kind: 'hello' });
     this.#repeat(new Set(this.#repeats));
   }
 
@@ -148,14 +135,14 @@ export class ChildStart {
     this.#repeated = next;
     if (next === undefined) {
       this.child.setReady();
-      this.options.hear({ kind: 'ready' });
+      this.hear({ kind: 'ready' });
       return;
     }
     open.delete(next);
     this.#limit();
     const { method, params } = next;
     this.#ask(method, params, ({ isError }) => {
-      if (isError) this.options.log.warn({ method, reason: 'the agent refused it' }, 'could not be repeated');
+      if (isError) this.core.log.warn({ method, reason: 'the agent refused it' }, 'could not be repeated');
       this.#repeat(open);
     });
   }

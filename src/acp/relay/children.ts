@@ -4,23 +4,23 @@
  */
 import { posix } from 'node:path';
 import { loggedFailure } from '../../agent/agent-end';
-import type { AgentCommand } from '../../agent/catalog';
-import { patientStop, type StopLadder } from '../../agent/process';
+import { patientStop, type StopLadder } from '../../agent/process-end';
 import { CaiError } from '../../errors';
 import { cancelLine } from '../../rpc/answer';
 import { Attempts } from '../child/retry';
 import { WorkspaceChild, type ChildEvent } from '../child/workspace-child';
-import type { Config } from '../../config/config';
 import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
 import { ChildStart, type StartEvent } from './child-start';
-import type { ChildrenOptions } from './children-options';
+import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
-import type { ChildRecorder } from '../recording/recorder';
 import { Repeats } from '../../rpc/repeated-requests';
 import { Vitals } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
+
+/** What children, and their starts, tell. */
+export type ChildrenEvent = ChildEvent | StartEvent;
 
 /** What an agent said before its connection was lost arrives within this time, in milliseconds. */
 const lastWordsMs = 50;
@@ -40,11 +40,13 @@ export class Children {
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
+  readonly #starts = new WeakMap<WorkspaceChild, ChildStart>();
 
-  /** No child is started yet. */
+  /** No child is started yet. `tell` gets all that the children tell, and gives `hear` what is for it. */
   constructor(
     private readonly core: Core,
-    private readonly options: ChildrenOptions,
+    private readonly options: ProxyOptions,
+    private readonly tell: (child: WorkspaceChild, event: ChildrenEvent) => void,
   ) {}
 
   /** The child that serves a workspace, started if there is none. `isFresh` asks for another child. */
@@ -95,24 +97,6 @@ export class Children {
     });
   }
 
-  /** What the agents of a workspace have besides it, and what is protected from them. */
-  given({ root }: Workspace): Pick<Config, 'mounts' | 'protect'> {
-    return this.options.configOf(root);
-  }
-
-  /** Whether the agents of a workspace see the files of this machine. */
-  seesAll({ root }: Workspace): boolean {
-    return this.options.placesOf(root) === undefined;
-  }
-
-  /** Whether the agents of `workspace` have something under that name, which is one of the host's. */
-  canSee(folder: string, workspace: Workspace): boolean {
-    const { root, spelledRoot, cwd } = workspace;
-    if (this.seesAll(workspace)) return true;
-    const mounted = this.given(workspace).mounts.map(({ path }) => path);
-    return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(posix.normalize(folder), each));
-  }
-
   /** Ends a child that has no session and nothing open, after the idle time. */
   stopWhenIdle(child: WorkspaceChild): void {
     clearTimeout(this.#idleTimers.get(child));
@@ -143,36 +127,28 @@ export class Children {
   #start(workspace: Workspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
-    const agent = this.options.commandFor(workspace);
-    const records = this.options.recorder?.child(workspace?.root);
-    const child = this.#newChild(workspace, agent, records);
+    const child = this.#newChild(workspace);
     this.all.push(child);
     this.#vitals.watch();
-    const hear = (event: ChildEvent | StartEvent): void => this.#hear(child, start, event);
-    const { command } = this.options.agent;
-    const start = new ChildStart(this.core, child, this.repeats, { ...this.options, agent, command, hear });
-    child.start(hear);
+    const tell = (event: ChildrenEvent): void => this.tell(child, event);
+    this.#starts.set(child, new ChildStart(this.core, child, this.repeats, this.options, tell));
+    child.start(tell);
     return child;
   }
 
-  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | StartEvent): void {
+  /** What a child tells of its start, its state and its end. */
+  hear(child: WorkspaceChild, event: ChildrenEvent): void {
     switch (event.kind) {
-      case 'line':
-      case 'lines':
-      case 'asks':
-      case 'hello':
-        this.options.hear(child, event);
-        break;
       case 'sent':
         child.records?.toAgent(event.line);
         break;
       case 'start':
         this.options.log.info({ root: child.root }, 'agent started');
         this.#takeBack(child);
-        start.greet(this.helloParams);
+        this.#starts.get(child)?.greet(this.helloParams);
         break;
       case 'status':
-        start.hear(event.status);
+        this.#starts.get(child)?.takeStatus(event.status);
         break;
       case 'ready':
         this.stopWhenIdle(child);
@@ -184,6 +160,10 @@ export class Children {
       case 'lost':
         setTimeout(() => child.cutOff(event.takenBytes), lastWordsMs);
         break;
+      case 'stopping':
+        // At the end of the proxy, turns may still be answered.
+        if (!this.#isEnding) this.#lose(child);
+        break;
       case 'end':
         child.records?.ended();
         this.#onEnd(child);
@@ -192,25 +172,19 @@ export class Children {
   }
 
   /** One that has not been started. */
-  #newChild(
-    workspace: Workspace | undefined,
-    agent: AgentCommand,
-    records: ChildRecorder | undefined,
-  ): WorkspaceChild {
-    const { config, host, log, writer } = this.options;
-    const root = workspace?.root ?? emptyFolder(this.options.host.folders.state);
-    const child: WorkspaceChild = new WorkspaceChild({
-      // At the end of the proxy, turns may still be answered.
-      onStopping: () => this.#isEnding || this.#lose(child),
-      process: {
-        agent,
-        cwd: root,
-        env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
-        limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: Infinity },
-        log,
-        isAlone: () => this.all.length === 1,
-        offersLines: records === undefined,
-      },
+  #newChild(workspace: Workspace | undefined): WorkspaceChild {
+    const { config, host, log, recorder, writer } = this.options;
+    const agent = this.options.commandFor(workspace);
+    const records = recorder?.child(workspace?.root);
+    const root = workspace?.root ?? emptyFolder(host.folders.state);
+    return new WorkspaceChild({
+      agent,
+      cwd: root,
+      env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
+      limits: { maxLineBytes: config.acp.maxLineToEditorBytes, maxSearchBytes: Infinity },
+      log,
+      isAlone: () => this.all.length === 1,
+      offersLines: records === undefined,
       records,
       root: workspace?.root,
       identity: workspace?.identity,
@@ -218,9 +192,7 @@ export class Children {
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,
       attempts: this.#attemptsFor(workspace?.root),
-      log,
     });
-    return child;
   }
 
   #attemptsFor(root: string | undefined): Attempts {
@@ -254,7 +226,6 @@ export class Children {
     clearTimeout(this.#idleTimers.get(child));
     this.#idleTimers.delete(child);
     this.#lose(child);
-    this.options.hear(child, { kind: 'end' });
   }
 
   /** Where that was the end of a start, its failure has been told. */

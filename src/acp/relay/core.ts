@@ -4,14 +4,7 @@
  */
 import { CaiError } from '../../errors';
 import type { Log } from '../../system/log';
-import {
-  errorLine,
-  newOwnId,
-  notificationLine,
-  requestLine,
-  rpcErrorOf,
-  type RpcError,
-} from '../../rpc/answer';
+import { errorLine, newOwnId, notificationLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
 import { planOf, type JsonObject } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { splice, type Edit, type Line } from '../../rpc/splice';
@@ -29,12 +22,8 @@ import { cancelled, notOffered, offers } from '../../rpc/protocol/refusals';
 import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
 import { SessionIds } from '../sessions/session-ids';
 import type { SignIn } from '../sign-in/sign-in';
-import { within } from '../../system/time-limit';
 
 const nothing = Buffer.alloc(0);
-
-/** How long a session that is being closed may take to end its turn, in milliseconds. */
-export const turnEndMs = 5_000;
 
 /** What the core of a proxy is made from. */
 export interface CoreOptions {
@@ -116,13 +105,6 @@ export class Core {
     this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
   }
 
-  /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
-  passOn(child: WorkspaceChild, call: Call, answer: Message): void {
-    const id = call.request?.id ?? 'null';
-    const edit = { start: answer.idStart, end: answer.idEnd, text: id };
-    this.answer(call, splice(answer.line, [edit, ...this.signInEdits(child, answer, call)]), child.lane);
-  }
-
   /**
    * The edits that leave an editor nothing of an agent to run when somebody signs in, no endless message, and that say
    * in an error's message what to do where a sign-in is needed. `call`: what is answered.
@@ -159,39 +141,6 @@ export class Core {
     });
   }
 
-  /**
-   * Asks a child on behalf of a call, with params of our own (JSON text). Resolves with its answer, its
-   * fields those of the call's method, or with why there is none.
-   */
-  ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
-    const { message, row } = call;
-    const request = call.request!;
-    return new Promise((resolve) => {
-      child.whenReady({
-        bytes: message.line.length,
-        run: () => {
-          if (request.isCancelled) {
-            resolve(cancelled());
-          } else if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
-            resolve(notOffered(message.method));
-          } else {
-            const { method } = message;
-            const childId = newOwnId();
-            request.targets.push({ child, childId });
-            child.request(childId, requestLine(childId, method, params), {
-              method,
-              resultPlan: planOf(row.result),
-              editorId: request.id,
-              onAnswer: resolve,
-              onFailure: resolve,
-            });
-          }
-        },
-        onFailure: resolve,
-      });
-    });
-  }
-
   /** Passes a message of an agent on to the editor, with `more` edits besides those of its fields. */
   toEditor(
     child: WorkspaceChild,
@@ -201,11 +150,6 @@ export class Core {
   ): void {
     const edits = this.agentLines.editsOf(child, message, context);
     child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
-  }
-
-  /** Resolves when no prompt of the session is open, or after a bounded time. */
-  async whenTurnEnded(session: AgentSession): Promise<void> {
-    await within(turnEndMs, new Promise<void>((resolve) => session.child.open.whenQuiet(session, resolve)));
   }
 
   /** Tells the agent to end the session's turn, if it is at one. */

@@ -11,7 +11,8 @@ import {
   type RecordedLine,
   SignIn,
 } from '../../acp';
-import { AgentProcess, hastyStop } from '../../agent/process';
+import { AgentProcess } from '../../agent/process';
+import { hastyStop } from '../../agent/process-end';
 import { CaiError, messageOf } from '../../errors';
 import { openLog } from '../../system/log';
 import { LineReader, type LineLimits } from '../../rpc/line';

@@ -2,7 +2,8 @@
 import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
-import { AgentProcess, type StopLadder } from '../../agent/process';
+import { AgentProcess } from '../../agent/process';
+import type { StopLadder } from '../../agent/process-end';
 import type { Settings } from '../../container/spec/spec';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';

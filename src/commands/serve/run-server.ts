@@ -2,11 +2,10 @@
 import { statSync } from 'node:fs';
 import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Option } from 'commander';
 import { version } from '../../../package.json';
 import { agentNameOf } from '../../agent/catalog';
 import { loadConfig, type Config } from '../../config/config';
-import { ownTokenFile, servePort } from '../../config/serve-places';
+import { ownTokenFile } from '../../config/serve-places';
 import {
   type ListenAddress,
   ChatBridge,
@@ -26,14 +25,13 @@ import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
 import { SessionFile } from '../../acp';
 import { ownerName } from '../../config/serve-words';
-import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { tell } from '../support/terminal';
 import { listenAt, namedPlaces } from './places';
 import { codeFor } from './qr-code';
 
 /** As the command line has them. */
-interface Options {
+export interface ServeOptions {
   readonly listen?: readonly string[];
   readonly agent?: readonly string[];
   readonly behindProxy?: true;
@@ -43,40 +41,8 @@ interface Options {
   readonly clientCa?: string;
 }
 
-const several = (value: string, before: readonly string[] = []): string[] => [...before, value];
-
-/** Resolves with the exit status. */
-export const run = declare<Options>({
-  name: 'serve',
-  description: `Offers agents to clients elsewhere, by ACP's transport for WebSocket and HTTP, which is a draft. It also
-listens at a socket that only you can open.`,
-  options: [
-    new Option(
-      '-l, --listen <address>',
-      `HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated (default: "serve.listen", else 127.0.0.1:${servePort})`,
-    ).argParser(several),
-    new Option(
-      '-a, --agent <name>',
-      'an agent that is served, the first for clients that name none; may be repeated (default: "serve.agents", else "agent.default" in the configuration)',
-    ).argParser(several),
-    ['--tls-cert <file>', 'certificate in PEM (default: "serve.tls_cert")'],
-    ['--tls-key <file>', 'its key (default: "serve.tls_key")'],
-    [
-      '--client-ca <file>',
-      'certificates of clients that this authority has signed count (default: "serve.client_ca")',
-    ],
-    ['--behind-proxy', 'a proxy of yours that speaks TLS stands before an address that others can reach'],
-    ['--chat <folder>', 'answer chat panels that know no ACP, too; their sessions are in this folder'],
-  ],
-  footer: `
-Commands:
-  cai serve link                    a link that signs a browser in to the page
-  cai serve token add|list|revoke   who else may come in
-`,
-  action: serve,
-});
-
-async function serve(options: Options, host: Host): Promise<number> {
+/** Resolves with the exit status, once a signal has ended the server. */
+export async function serve(options: ServeOptions, host: Host): Promise<number> {
   const config = loadConfig(host);
   const tls = tlsOptionsOf(host, { ...config.serve, ...options });
   const isBehindProxy = options.behindProxy === true;
@@ -143,7 +109,7 @@ async function serve(options: Options, host: Host): Promise<number> {
   }
 }
 
-function agentsOf({ agent }: Options, config: Config, host: Host): readonly [string, ...string[]] {
+function agentsOf({ agent }: ServeOptions, config: Config, host: Host): readonly [string, ...string[]] {
   // In test mode names are programs, which connections start from another folder.
   const isPath = (name: string): boolean => host.env.CAI_ACP_TEST_MODE === '1' && name.includes('/');
   const [first = config.agent.default, ...others] = (agent ?? config.serve.agents ?? []).map((name) =>

@@ -2,7 +2,8 @@
  * One connection: a client, wherever it is, and the `cai --acp` process that serves it. What carries the lines may break
  * and be replaced; the process lives on for a while.
  */
-import { AgentProcess, proxyStop, type AgentProcessOptions } from '../../agent/process';
+import { AgentProcess, type AgentProcessOptions } from '../../agent/process';
+import { proxyStop } from '../../agent/process-end';
 import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 import { isBlank } from '../../rpc/line';

@@ -1,12 +1,11 @@
 import { tmpdir } from 'node:os';
 import type { AgentCommand } from '../../../src/agent/catalog';
-import type { StopLadder } from '../../../src/agent/process';
+import type { StopLadder } from '../../../src/agent/process-end';
 import { scan } from '../../../src/rpc/message';
 import { LineWriter } from '../../../src/rpc/writer';
 import type { ChildRequest } from '../../../src/acp/child/child-requests';
 import { Attempts } from '../../../src/acp/child/retry';
-import { WorkspaceChild } from '../../../src/acp/child/workspace-child';
-import type { HeldTask } from '../../../src/acp/child/child-data';
+import { WorkspaceChild, type HeldTask } from '../../../src/acp/child/workspace-child';
 import { createPathMap } from '../../../src/system/paths/path-map';
 import { noLog } from '../../agent/agent-run';
 import { Gate } from '../../rpc/gate';
@@ -31,14 +30,10 @@ export class ChildRun {
   /** Starts a child; `onLine` sees a line after it has been noted. */
   constructor(agent: AgentCommand, onLine?: (text: string) => void) {
     this.child = new WorkspaceChild({
-      onStopping: () => undefined,
-      process: {
-        agent,
-        cwd: tmpdir(),
-        env: process.env,
-        limits: { maxLineBytes: 4 * 1024 * 1024, maxSearchBytes: 1024 },
-        log: noLog,
-      },
+      agent,
+      cwd: tmpdir(),
+      env: process.env,
+      limits: { maxLineBytes: 4 * 1024 * 1024, maxSearchBytes: 1024 },
       root: '/w',
       map: createPathMap({ hostRoots: ['/w'], agentRoots: ['/w'] }),
       writer: new LineWriter(this.gate, 128 * 1024, () => undefined),

@@ -48,7 +48,7 @@ function given(
   servers = new McpServers({
     config: { mcp: { forwardLoopback: true, hostServers: [], ...mcp }, restart: policy(attempts) },
     agent: { name: 'claude' },
-    env: process.env,
+    host: { env: process.env },
     log: logTo((text) => text.startsWith('MCP') && told.push(text)),
     helper: (args) => {
       started.push([...args]);
@@ -257,7 +257,7 @@ describe('a program of the container', () => {
     servers = new McpServers({
       config: { mcp: { forwardLoopback: true, hostServers: [] }, restart: policy(1) },
       agent: { name: 'claude' },
-      env: process.env,
+      host: { env: process.env },
       log: logTo((text) => text.startsWith('MCP') && tellings.emit('told', text)),
       // The container is this machine without that file.
       helper: (args) => {

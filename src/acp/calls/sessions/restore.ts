@@ -2,22 +2,24 @@
  * Sessions whose agent has ended are restored when they are used next: in a new agent, by a call of our own
  * in the words of the one that opened them. What the user has sent meanwhile follows, once, in its order.
  */
-import { loggedFailure } from '../../agent/agent-end';
-import { patientStop } from '../../agent/process';
-import { CaiError, messageOf, rpcCode } from '../../errors';
-import { newOwnId, requestLine, resultLine } from '../../rpc/answer';
-import { planOf } from '../../rpc/json';
-import { bodyOf, fieldOf, scanCall, type Message } from '../../rpc/message';
-import { editedText, joined, replacing, type Edit } from '../../rpc/splice';
-import type { Core } from '../relay/core';
-import { editorMethods } from '../../rpc/protocol/methods';
-import { isAgentError, offers } from '../../rpc/protocol/refusals';
-import type { Call } from '../sessions/call';
-import type { AgentSession, Session } from '../sessions/session';
-import type { EditorRequest } from '../sessions/request-table';
-import type { Setting } from '../sessions/session-settings';
-import { tellState, type Restored, type SessionOpener } from './open-session';
-import { within } from '../../system/time-limit';
+import { loggedFailure } from '../../../agent/agent-end';
+import { patientStop } from '../../../agent/process-end';
+import { CaiError, messageOf, rpcCode } from '../../../errors';
+import { newOwnId, requestLine, resultLine } from '../../../rpc/answer';
+import { planOf } from '../../../rpc/json';
+import { bodyOf, fieldOf, scanCall, type Message } from '../../../rpc/message';
+import { editedText, joined, replacing, type Edit } from '../../../rpc/splice';
+import type { Core } from '../../relay/core';
+import { passOn } from '../../relay/on-behalf';
+import { editorMethods } from '../../../rpc/protocol/methods';
+import { isAgentError, offers } from '../../../rpc/protocol/refusals';
+import type { Call } from '../../sessions/call';
+import type { AgentSession, Session } from '../../sessions/session';
+import type { EditorRequest } from '../../sessions/request-table';
+import type { Setting } from '../../sessions/session-settings';
+import { tellState, type Restored, type SessionOpener } from './open';
+import type { ProxyOptions } from '../../proxy-options';
+import { within } from '../../../system/time-limit';
 
 /** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
 const reopeners = ['session/resume', 'session/load'] as const;
@@ -26,18 +28,6 @@ const maxDetails = 500;
 /** How long a mode or an option may take to be set again, in milliseconds. */
 const settingMs = 10_000;
 const serversPlan = planOf({ mcpServers: 'mcpServers' });
-
-/** What sessions are restored with. */
-export interface SessionRestorerOptions {
-  /** Name of the agent. */
-  readonly agent: string;
-  /** How many agents in succession may fail to restore a session. */
-  readonly attempts: number;
-  /** How long an agent that has started may take to restore one, in milliseconds. */
-  readonly limitMs: number;
-  /** Opens the sessions. */
-  readonly opener: SessionOpener;
-}
 
 /** The restore of one session, which has several attempts. */
 interface Restore {
@@ -57,7 +47,8 @@ interface Restore {
 export class SessionRestorer {
   constructor(
     private readonly core: Core,
-    private readonly options: SessionRestorerOptions,
+    private readonly opener: SessionOpener,
+    private readonly options: ProxyOptions,
   ) {}
 
   /** Serves a call for a lost session: it follows once that is restored. */
@@ -75,7 +66,7 @@ export class SessionRestorer {
       offers(lost.child.hello?.capabilities, editorMethods[each]!.capability!);
     const method = owner.isUnused === true ? 'session/new' : reopeners.find(isOffered);
     if (method === undefined) {
-      const text = `agent "${this.options.agent}" has ended and cannot reopen sessions: start a new one`;
+      const text = `agent "${this.options.agent.name}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
     }
     if (!owner.wait(call))
@@ -132,7 +123,7 @@ export class SessionRestorer {
   #fail(call: Call, { child }: AgentSession, failure: CaiError | Message): void {
     try {
       if (failure instanceof CaiError) this.core.fail(call, failure);
-      else if (isAgentError(failure, rpcCode.authRequired)) this.core.passOn(child, call, failure);
+      else if (isAgentError(failure, rpcCode.authRequired)) passOn(this.core, child, call, failure);
       else
         this.core.fail(
           call,
@@ -160,7 +151,7 @@ export class SessionRestorer {
       }
       // The agent has ended over it. Another one is started later, if there is to be one.
       const { isGivenUp, endReason } = session.child;
-      if (isGivenUp || attempt >= this.options.attempts) {
+      if (isGivenUp || attempt >= this.options.config.restart.attempts) {
         for (const setting of settings) owner.settings.keep(setting);
         return { session, failure: failure ?? endReason ?? this.#lost('has ended again') };
       }
@@ -171,7 +162,8 @@ export class SessionRestorer {
 
   async #reopen(restore: Restore): Promise<Restored> {
     const { lost, method } = restore;
-    const { opener, agent, limitMs } = this.options;
+    const { agent, config } = this.options;
+    const limitMs = config.acp.startTimeoutMs;
     const call = reopeningCall(lost, method);
     const request = (restore.request = call.request!);
     const givenUp = new Promise<Restored>((resolve) => {
@@ -182,7 +174,7 @@ export class SessionRestorer {
     });
     let setReady = (): void => undefined;
     const ready = new Promise<void>((resolve) => (setReady = resolve));
-    const opened = opener.restore(call, lost, (session) => {
+    const opened = this.opener.restore(call, lost, (session) => {
       restore.session = session;
       session.child.whenReady({ bytes: 0, run: setReady, onFailure: setReady });
     });
@@ -191,7 +183,7 @@ export class SessionRestorer {
     if ((await within(limitMs, over)) === undefined) {
       // The session is as lost as before.
       this.core.sessions.lose(restore.session!);
-      const text = `agent "${agent}" did not restore the session in ${limitMs / 1_000} s: try again, or start a new one`;
+      const text = `agent "${agent.name}" did not restore the session in ${limitMs / 1_000} s: try again, or start a new one`;
       restore.giveUp?.(new CaiError('AGENT_TIMEOUT', text));
     }
     const { session, failure } = await over;
@@ -214,7 +206,7 @@ export class SessionRestorer {
       if (answer.isError) {
         failed('the agent refused it');
       } else {
-        tellState(session, answer, log, method === 'session/set_mode' ? params.modeId : undefined);
+        tellState(this.core, session, answer, method === 'session/set_mode' ? params.modeId : undefined);
         // The agent may have said meanwhile what it begins with.
         owner.settings.keep(setting);
       }
@@ -230,7 +222,7 @@ export class SessionRestorer {
   }
 
   #lost(what: string): CaiError {
-    return new CaiError('SESSION_LOST', `agent "${this.options.agent}" ${what}`);
+    return new CaiError('SESSION_LOST', `agent "${this.options.agent.name}" ${what}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ElicitationTable } from '../../src/acp/elicitation-table';
+import { ElicitationTable } from '../../src/acp/elicitations';
 import { maxOpenRequests } from '../../src/acp/sessions/request-table';
 import { WorkspaceChild } from '../../src/acp/child/workspace-child';
 

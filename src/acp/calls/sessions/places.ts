@@ -1,22 +1,22 @@
 /** Where a call wants its session: the workspace of its `cwd`, and the folders besides. */
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import type { Host } from '../../system/host';
-import { CaiError } from '../../errors';
-import { bodyTextOf, stringOf, textOf, type Message } from '../../rpc/message';
-import { kernelPlaceOn } from '../../system/paths/kernel-place';
-import { checkSamePins, pinFolder, type PinnedFolder } from '../../system/paths/pinned-folder';
-import { quoted } from '../../system/quoted';
-import { isFilePath, resolvePath } from '../../system/real-path';
-import { isAllowed } from '../../workspace/allowed';
-import type { Workspace } from '../../workspace/root';
-import { recordedRoots } from '../../workspace/records';
-import { findCheckedWorkspace } from '../../workspace/trust';
-import type { Children } from '../relay/children';
-import type { Call } from '../sessions/call';
-import type { CallBudget } from '../sessions/call-budget';
-import type { AgentSession, Place } from '../sessions/session';
-import { isInside } from '../../system/paths/is-inside';
+import { CaiError } from '../../../errors';
+import { bodyTextOf, stringOf, textOf, type Message } from '../../../rpc/message';
+import { kernelPlaceOn } from '../../../system/paths/kernel-place';
+import { checkSamePins, pinFolder, type PinnedFolder } from '../../../system/paths/pinned-folder';
+import { quoted } from '../../../system/quoted';
+import { isFilePath, resolvePath } from '../../../system/real-path';
+import { isAllowed } from '../../../workspace/allowed';
+import type { Workspace } from '../../../workspace/root';
+import { recordedRoots } from '../../../workspace/records';
+import { findCheckedWorkspace } from '../../../workspace/trust';
+import type { ProxyOptions } from '../../proxy-options';
+import type { Children } from '../../relay/children';
+import type { Call } from '../../sessions/call';
+import type { CallBudget } from '../../sessions/call-budget';
+import type { AgentSession, Place } from '../../sessions/session';
+import { isInside } from '../../../system/paths/is-inside';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
 interface Found {
@@ -46,10 +46,10 @@ export class SessionPlaces {
   /** By folder, the last call that has not been sent yet: those before it are over when it is. */
   readonly #turns = new Map<string, Turn>();
 
-  /** `children` know what their agents see of this machine. `budget`: for the calls that have not been sent yet. */
+  /** `budget`: for the calls that have not been sent yet. */
   constructor(
     private readonly children: Children,
-    private readonly host: Host,
+    private readonly options: ProxyOptions,
     private readonly budget: CallBudget,
   ) {}
 
@@ -100,7 +100,7 @@ export class SessionPlaces {
     if (!isFilePath(one) || !isFilePath(other)) return false;
     let common = one;
     while (!isInside(other, common)) common = posix.dirname(common);
-    return !isInside(this.host.home, common);
+    return !isInside(this.options.host.home, common);
   }
 
   async #find(message: Message, folder: string): Promise<Found> {
@@ -114,7 +114,8 @@ export class SessionPlaces {
 
   #lookUp(cwd: string): Promise<Workspace> {
     const known = this.#lookUps.get(cwd);
-    const found = known ?? findCheckedWorkspace(cwd, this.host).finally(() => this.#lookUps.delete(cwd));
+    const found =
+      known ?? findCheckedWorkspace(cwd, this.options.host).finally(() => this.#lookUps.delete(cwd));
     this.#lookUps.set(cwd, found);
     return found;
   }
@@ -143,8 +144,8 @@ export class SessionPlaces {
     if (!isFilePath(folder))
       throw new CaiError('INVALID_PARAMS', `${key}: ${quoted(folder)} is not an absolute path`);
     const spelled = posix.resolve(folder);
-    const isEverywhere = this.children.seesAll(workspace);
-    if (!isEverywhere && !this.children.canSee(spelled, workspace)) throw notServed(folder);
+    const isEverywhere = this.#seesAll(workspace);
+    if (!isEverywhere && !this.#canSee(spelled, workspace)) throw notServed(folder);
     const real = await realpath(spelled).catch(() => undefined);
     if (real === undefined) return undefined;
     const why = await kernelPlaceOn(spelled, real);
@@ -152,23 +153,34 @@ export class SessionPlaces {
       throw new CaiError('WORKSPACE', `${key}: ${quoted(folder)} cannot be served, because ${why}`);
     if (real !== spelled) {
       const writable = given.filter(({ isReadOnly }) => !isReadOnly).map((each) => each.real);
-      await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.host.folders.state)]);
+      await refuseLinks(key, spelled, real, [...writable, ...recordedRoots(this.options.host.folders.state)]);
     }
     const isGiven = given.some((each) => isInside(real, each.real));
-    if (!isGiven && !(isEverywhere && isAllowed(this.host, real))) throw notServed(folder);
+    if (!isGiven && !(isEverywhere && isAllowed(this.options.host, real))) throw notServed(folder);
     return await pinFolder(spelled, real);
   }
 
   /** What is mounted besides the workspace for agents that do not see all of this machine, as far as it is there. */
   async #mounts(workspace: Workspace): Promise<Given[]> {
-    if (this.children.seesAll(workspace)) return [];
+    if (this.#seesAll(workspace)) return [];
     const found = await Promise.all(
-      this.children.given(workspace).mounts.map(async ({ path, isReadOnly }) => {
+      this.options.configOf(workspace.root).mounts.map(async ({ path, isReadOnly }) => {
         const real = await realpath(path).catch(() => undefined);
         return real === undefined ? undefined : { real, isReadOnly };
       }),
     );
     return found.filter((mount) => mount !== undefined);
+  }
+
+  /** Whether the agents of a workspace have something under that name, which is one of the host's. */
+  #canSee(folder: string, { root, spelledRoot, cwd }: Workspace): boolean {
+    const mounted = this.options.configOf(root).mounts.map(({ path }) => path);
+    return [root, spelledRoot, cwd, ...mounted].some((each) => isInside(folder, each));
+  }
+
+  /** Whether the agents of a workspace see the files of this machine. */
+  #seesAll({ root }: Workspace): boolean {
+    return this.options.placesOf(root) === undefined;
   }
 }
 

@@ -2,15 +2,15 @@
  * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
  * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
  */
-import { planOf } from '../../rpc/json';
-import { jsonOf } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
-import type { PathMap } from '../../system/paths/path-map';
-import type { Core } from '../relay/core';
-import { maxPages } from './list-page';
-import { editorMethods } from '../../rpc/protocol/methods';
-import { offers } from '../../rpc/protocol/refusals';
-import { within } from '../../system/time-limit';
+import { planOf } from '../../../rpc/json';
+import { jsonOf } from '../../../rpc/message';
+import type { WorkspaceChild } from '../../child/workspace-child';
+import type { PathMap } from '../../../system/paths/path-map';
+import type { Core } from '../../relay/core';
+import { maxPages } from '../list-page';
+import { editorMethods } from '../../../rpc/protocol/methods';
+import { offers } from '../../../rpc/protocol/refusals';
+import { within } from '../../../system/time-limit';
 
 /** How long the agent may take for its lists, in milliseconds. */
 const listMs = 5_000;

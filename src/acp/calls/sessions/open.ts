@@ -1,0 +1,262 @@
+/**
+ * Sessions are opened here. All calls take one way: find the place of the session, see to its MCP servers, send the
+ * call, and give the session of the result its id. `session/new` and `session/fork` make a session, which the result
+ * names. `session/load` and `session/resume` name one, which is open from the moment that they are sent. After a loss,
+ * `restore` does one or the other, by a call of ours, in a new agent.
+ *
+ * Calls reach their agent in the editor's order: those of one session, because it is held until the call is sent, and
+ * those of one workspace, because `SessionPlaces` finds their places in that order.
+ */
+import { planOf } from '../../../rpc/json';
+import type { CaiError } from '../../../errors';
+import { tellSessionState } from '../../../rpc/session-state';
+import { fieldOf, type Message } from '../../../rpc/message';
+import type { WorkspaceChild } from '../../child/workspace-child';
+import type { Workspace } from '../../../workspace/root';
+import type { ProxyOptions } from '../../proxy-options';
+import type { CallContext } from '../../relay/call';
+import type { Children } from '../../relay/children';
+import type { Core } from '../../relay/core';
+import type { McpServers } from '../../mcp/mcp-servers';
+import { cancelled, forkElsewhere, noSession, unknownSession } from '../../../rpc/protocol/refusals';
+import type { Call } from '../../sessions/call';
+import type { AgentSession, Place, Session } from '../../sessions/session';
+import { sessionIdOf } from '../../sessions/session-ids';
+import type { SessionRecord } from '../../sessions/session-file';
+import { canRelearn, relearn } from './relearn';
+import { SessionPlaces } from './places';
+
+/** What has become of a session that was lost. */
+export interface Restored {
+  /** As it is open now, or was to be. */
+  readonly session: AgentSession;
+  /** Why it is not open: the agent's error, or why there is no answer. */
+  readonly failure?: CaiError | Message | undefined;
+}
+
+/** A call that opens a session, on its way. */
+interface Opening extends Pick<CallContext, 'map' | 'session'> {
+  /** The session that is open by this result; undefined if none is. */
+  readonly bind: (result: Message) => AgentSession | undefined;
+  /** There is no result. */
+  readonly undo: (failure: CaiError | Message | undefined) => void;
+}
+
+/** Opens sessions. */
+export class SessionOpener {
+  readonly #places: SessionPlaces;
+
+  constructor(
+    private readonly core: Core,
+    private readonly children: Children,
+    private readonly mcp: McpServers,
+    private readonly options: ProxyOptions,
+  ) {
+    this.#places = new SessionPlaces(children, options, core.newBudget());
+  }
+
+  /**
+   * `session/new`, and `session/fork` of a session that is remembered: in the child of the workspace that `cwd` lies in,
+   * which of a fork is that of the session. Settles once it is sent, or has failed.
+   */
+  async openNew(call: Call, forked?: SessionRecord): Promise<void> {
+    const folder = fieldOf(call.message, 'cwd') === undefined ? forked?.cwd : undefined;
+    await this.#places.use(call, folder, async ({ workspace, place }) => {
+      if (forked !== undefined && workspace.root !== forked.root) throw forkElsewhere(forked.root);
+      const sent = await this.#prepare(call, workspace.root, place);
+      this.#make(this.#childFor(workspace), sent, place);
+    });
+  }
+
+  /** `session/fork`: in the child of the session that is forked. */
+  async fork(call: Call, session: AgentSession): Promise<void> {
+    const { child } = session;
+    const send = async (place: Place): Promise<void> =>
+      this.#make(child, await this.#prepare(call, child.root, place), place, session);
+    if (fieldOf(call.message, 'cwd') === undefined) {
+      await send(session);
+      return;
+    }
+    await this.#places.use(call, undefined, async ({ workspace, place }) => {
+      if (workspace.root !== child.root) throw forkElsewhere(child.root);
+      await send(place);
+    });
+  }
+
+  /**
+   * `session/load` and `session/resume`: as `session/new`, for an id that this or an earlier process gave.
+   * An id that we never gave is the agent's own.
+   */
+  async openKnown(call: Call, { editorId }: Session): Promise<void> {
+    const { sessions } = this.core;
+    await this.#places.use(call, undefined, async ({ workspace, place }) => {
+      if (canRelearn(this.core, editorId))
+        await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
+      // An agent may have sessions of other folders, too, and knows them by other ids.
+      const isLimited = this.options.host.workspaces !== undefined;
+      if (isLimited && sessions.records.recall(editorId) === undefined) throw unknownSession(editorId);
+      const sent = await this.#prepare(call, workspace.root, place);
+      const agentId = sessions.records.recall(editorId)?.agentId ?? editorId;
+      const open = sessions.find(editorId);
+      const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
+      const session = sessions.open(editorId, { ...place, agentId, child });
+      this.#send(child, sent, {
+        map: place.map,
+        session,
+        bind: () => {
+          session.owner.settle(session);
+          return session;
+        },
+        undo: () => sessions.undo(session),
+      });
+    });
+  }
+
+  /**
+   * Opens a lost session again, by a call of ours, or makes it again. Rejects where it cannot even be sent. `onSession`
+   * is told of the session before that. Once the call is cancelled, its result is dropped. A session that was
+   * loaded is still `restoring`, as its agent may go on telling the past.
+   */
+  async restore(
+    call: Call,
+    lost: AgentSession,
+    onSession: (session: AgentSession) => void,
+  ): Promise<Restored> {
+    const { sessions } = this.core;
+    const { agentId, editorId, openParams } = lost;
+    const { method } = call.message;
+    const { workspace, place } = await this.#places.findAgain(call.message, lost);
+    const child = this.#childFor(workspace);
+    const isNew = method === 'session/new';
+    // An agent that counts again after its end has given the id to another session: no agent knows this one.
+    const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
+    if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
+    const sent = await this.#prepare(call, workspace.root, place);
+    const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
+    if (!isWanted()) {
+      this.#drop(sent);
+      return { session: lost, failure: cancelled() };
+    }
+    const at = { ...place, child, openParams };
+    // One that is made again has its id only when that is answered.
+    let session: AgentSession = isNew
+      ? { ...lost, ...at }
+      : sessions.open(editorId, { ...at, agentId }, 'restoring');
+    onSession(session);
+    return await new Promise((resolve) =>
+      this.#send(child, sent, {
+        map: place.map,
+        session: isNew ? undefined : session,
+        bind: (result) => {
+          const given = isNew ? sessionIdOf(result) : agentId;
+          if (given === undefined) {
+            resolve({ session, failure: noSession() });
+            return undefined;
+          }
+          if (isNew && isWanted()) {
+            session = sessions.open(editorId, { ...at, agentId: given });
+            sessions.records.update(editorId, { agentId: given });
+            onSession(session);
+          }
+          // An agent may go on telling the past after its answer to a load.
+          if (method !== 'session/load') session.owner.settle(session);
+          resolve({ session });
+          return isWanted() ? session : undefined;
+        },
+        undo: (failure) => {
+          if (isWanted()) sessions.lose(session);
+          // What an agent offers that has not got that far is not known; what the one before it did, is.
+          if (isWanted() && child.hello === undefined) sessions.lose(lost);
+          resolve({ session, failure: failure! });
+        },
+      }),
+    );
+  }
+
+  #childFor(workspace: Workspace): WorkspaceChild {
+    return this.children.forWorkspace(workspace, this.options.config.agent.process === 'session');
+  }
+
+  /**
+   * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need is
+   * there. Follows with `#send` or `#drop`.
+   */
+  async #prepare(call: Call, root: string | undefined, place: Place): Promise<Call> {
+    const original = call.message;
+    const message = await this.mcp.prepare(original, planOf(call.row.params), root, place);
+    return { ...call, message, original };
+  }
+
+  /** The call opens no session. */
+  #drop({ message, original = message }: Call): void {
+    this.mcp.drop(original);
+  }
+
+  #send(child: WorkspaceChild, call: Call, { map, session, bind, undo }: Opening): void {
+    const failed = (): void => {
+      this.#drop(call);
+      this.children.stopWhenIdle(child);
+    };
+    this.core.toAgent(child, call, {
+      map,
+      session,
+      onResult: (result) => {
+        const opened = bind(result);
+        if (opened === undefined) failed();
+        else this.#tellOpen(opened, call, result);
+      },
+      onNoResult: (failure) => {
+        undo(failure);
+        failed();
+      },
+    });
+  }
+
+  /** Sends a call whose result names a session that it makes; updates of that session may come before it. */
+  #make(child: WorkspaceChild, call: Call, place: Place, forked?: AgentSession): void {
+    const { early, openings } = this.core.sessions.of(child);
+    openings.push(place);
+    const over = (): void => {
+      openings.splice(openings.indexOf(place), 1);
+      if (openings.length > 0) return;
+      // The agent has spoken of these and then did not open them.
+      for (const each of early) this.core.sessions.close(each);
+      early.clear();
+    };
+    this.#send(child, call, {
+      map: place.map,
+      session: forked,
+      bind: (result) => {
+        const opened = this.#bind(child, result, place);
+        over();
+        return opened;
+      },
+      undo: over,
+    });
+  }
+
+  #bind(child: WorkspaceChild, result: Message, place: Place): AgentSession | undefined {
+    const { ids, sessions } = this.core;
+    const agentId = sessionIdOf(result);
+    if (agentId === undefined) return undefined;
+    const { byAgentId, early } = sessions.of(child);
+    const known = byAgentId.get(agentId);
+    if (known === undefined || !early.delete(known)) return ids.openNew(child, agentId, place);
+    const session = sessions.open(known.editorId, { ...place, agentId, child });
+    session.owner.settle(session);
+    return session;
+  }
+
+  #tellOpen(session: AgentSession, { original, message, request }: Call, result: Message): void {
+    const isRestored = request?.isOurs === true;
+    for (const observer of this.core.observers)
+      observer.onOpen?.(session, original ?? message, result, isRestored);
+    if (isRestored) tellState(this.core, session, result);
+  }
+}
+
+/** Tells the editor what an answer says of a session's mode and options, unless the session was closed meanwhile. */
+export function tellState({ log }: Core, session: AgentSession, answer: Message, modeId?: unknown): void {
+  const { child, editorId, owner } = session;
+  if (owner.open === session) tellSessionState(editorId, answer, (line) => child.deliver(line), log, modeId);
+}

@@ -1,0 +1,178 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, walkFaults, type Walk } from './architecture-rules';
+
+/** Small functions without a flow, of which a reader needs no more than the name. */
+const smallParts = {
+  errors: 'the table of all failures',
+  'system/': 'functions of this machine, each with one task',
+};
+
+const onTheWay = {
+  ...smallParts,
+  'rpc/json': 'the door to the next one',
+  'rpc/json/': 'how JSON is walked, behind a door: the flow sees the places that come of it',
+  'rpc/answer': 'writes lines of our own',
+  'rpc/open-requests': 'a table of requests by their ids',
+};
+
+/** A prompt of the editor to its agent, then an update of the agent to the editor. */
+const prompt: Walk = {
+  files: [
+    ...['acp/proxy', 'rpc/line', 'rpc/scanner', 'rpc/message', 'rpc/protocol/methods'],
+    ...['acp/calls/editor-calls', 'acp/relay/core', 'acp/sessions/request-table'],
+    ...[
+      'acp/sessions/session-table',
+      'acp/sessions/session',
+      'acp/relay/rewrite',
+      'acp/sessions/session-ids',
+    ],
+    ...['rpc/splice', 'acp/child/workspace-child', 'acp/child/child-requests', 'acp/child/agent-starts'],
+    ...['agent/process', 'acp/agent-requests', 'acp/sessions/session-update', 'rpc/writer'],
+  ],
+  aside: {
+    ...onTheWay,
+    'rpc/protocol/fields': 'data: places in params and results',
+    'rpc/protocol/refusals': 'sentences for refusals',
+    'rpc/protocol/acting-methods': 'finds the row of a method of an agent',
+    'rpc/byte-budget': 'counts bytes of what waits',
+    'rpc/long-line': 'lines that are too long',
+    'rpc/status': 'what `cai exec` says of a container',
+    'rpc/webassembly/': 'many chunks at once, behind a door: docs/decisions/0018-hot-path.md',
+    'agent/process-end': 'the end of a process',
+    'acp/calls/': 'other calls',
+    'acp/child/child-failures': 'sentences for failures',
+    'acp/cursor/': 'requests that only the agent "cursor" has',
+    'acp/defects': 'lines that cannot be passed on',
+    'acp/elicitations': 'questions of agents to the user',
+    'acp/file-requests': 'files through the editor',
+    'acp/mcp/': 'MCP servers',
+    'acp/observers/': 'observers',
+    'acp/relay/children': 'starts agents; their lines pass it by',
+    'acp/sessions/call': 'copies the line of a call that waits',
+    'acp/sessions/call-budget': 'counts bytes of calls that wait',
+    'acp/sessions/observer': 'an observer',
+    'acp/sessions/session-memory': 'an observer',
+    'acp/sessions/session-records': 'sessions of earlier processes',
+    'acp/sessions/session-settings': 'set again after a loss',
+    'acp/shutdown': 'the end of the connection',
+    'acp/terminals': 'terminals through the editor',
+  },
+  most: { files: 20, lines: 3_560 },
+};
+
+/** `cai exec`, from its arguments to a command that runs in a container of Docker, which is made first if need be. */
+const exec: Walk = {
+  files: [
+    ...['main', 'commands/registry', 'commands/run/exec', 'commands/support/command', 'commands/run/guard'],
+    ...['commands/containers/target', 'commands/containers/voice', 'workspace/trust', 'workspace/root'],
+    ...['config/effective-config', 'container/engine/find-engine', 'container/engine/engine'],
+    ...['container/engine/docker/docker-engine', 'container/spec/settings', 'container/image/image-request'],
+    ...['container/provide', 'container/decide', 'container/check', 'container/spec/spec'],
+    ...['container/spec/changes', 'container/image/image-tag', 'container/image/image', 'container/make'],
+    ...['container/spec/plan', 'container/spec/files', 'container/spec/protection'],
+    ...['container/spec/own-settings', 'container/ssh/keys', 'container/ssh/ssh'],
+    ...['container/ssh/ssh-target', 'container/environment', 'container/ssh/remote-command'],
+    ...['container/ssh/remote-process', 'container/ssh/relay', 'container/ssh/inside'],
+    ...['commands/run/way-out', 'container/egress', 'commands/run/agent-socket', 'commands/run/set-up'],
+    'container/ssh/agent-watch',
+  ],
+  aside: {
+    ...smallParts,
+    'commands/': 'other commands, and what the terminal is',
+    'agent/': 'which agents there are, and sentences for ends',
+    'rpc/status': 'only `--status-fd` has it',
+    'config/': 'how a file of the configuration is read: the walk has the outcome',
+    'network/index': 'the door to the proxy for containers, which has a walk of its own',
+    'workspace/':
+      'questions about a folder, each with one answer: what git has there, what is protected, a devcontainer',
+    'container/copy/copy': 'only clusters without shared folders',
+    'container/registry/registry': 'only for clusters',
+    'container/engine/kubernetes/': 'the other engine',
+    'container/engine/docker/': "requests of Docker's API, behind the door `docker-engine`",
+    'container/engine/container-info': 'types and their readers',
+    'container/engine/container-processes': 'questions to a container',
+    'container/engine/seccomp': 'data',
+    'container/image/build': 'how an image is built, if there is none',
+    'container/image/build-lock': 'one build at a time',
+    'container/image/proxy-variables': 'names of variables',
+    'container/image/progress': 'shows how a build goes on',
+    'container/served-limit': 'only on a server',
+    'container/spec/shared-folders': 'only engines on other machines',
+    'container/ssh/pace': 'pauses streams',
+    'container/ssh/window': 'a number',
+  },
+  most: { files: 40, lines: 5_240 },
+};
+
+/** A frame from a client of `cai serve` to its process, and one back. */
+const frame: Walk = {
+  files: [
+    ...['served/server/websocket', 'served/server/served-connection', 'served/server/client-stream'],
+    ...['served/server/outbox', 'served/server/traffic/traffic', 'served/server/traffic/live-session'],
+    ...['served/server/traffic/guest', 'served/server/traffic/own-sessions'],
+    ...['served/server/traffic/agent-requests', 'served/server/traffic/transitions'],
+    ...['served/server/traffic/history', 'served/server/traffic/known-ids'],
+    ...['rpc/scanner', 'rpc/message', 'rpc/splice', 'agent/process', 'rpc/line'],
+  ],
+  aside: {
+    ...onTheWay,
+    'rpc/protocol/': 'data, by method',
+    'rpc/long-line': 'lines that are too long',
+    'rpc/status': 'what the process says of its agents',
+    'agent/process-end': 'the end of a process',
+    'served/carried': 'types',
+    'served/server/door/': 'who may come in',
+  },
+  most: { files: 17, lines: 2_640 },
+};
+
+const walks: Readonly<Record<string, Walk>> = {
+  'a prompt with its update': prompt,
+  '`cai exec`': exec,
+  'a frame of `cai serve`': frame,
+};
+
+const sourceFolder = join(__dirname, '../src');
+const sources = parse(
+  Object.fromEntries(
+    readdirSync(sourceFolder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => [name.replace(/\.ts$/, ''), readFileSync(join(sourceFolder, name), 'utf8')]),
+  ),
+);
+
+describe('a reader who follows', () => {
+  test.each(Object.entries(walks))(
+    '%s opens these files, each from one before it, and no more',
+    (_, walk) => {
+      expect(walkFaults(sources, walk)).toEqual([]);
+    },
+  );
+});
+
+test('a walk with a gap, with files left out or set aside for nothing, or that is too long, is told', () => {
+  const tree = parse({
+    a: "import { b } from './b'; import { e } from './e'; import type { F } from './f';",
+    b: "import { c } from './c/c';",
+    'c/c': '',
+    d: '',
+    e: '',
+    f: '',
+  });
+  const walk = {
+    files: ['a', 'b', 'd', 'gone'],
+    aside: { 'c/': 'small', d: 'rare' },
+    most: { files: 3, lines: 2 },
+  };
+
+  expect(walkFaults(tree, walk)).toEqual([
+    'gone does not exist',
+    'nothing leads to d',
+    'nothing leads to gone',
+    'e, which a imports, is left out without a reason',
+    'd is set aside for nothing',
+    '4 files',
+    '3 lines',
+  ]);
+});
