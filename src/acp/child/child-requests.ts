@@ -29,6 +29,8 @@ export type SentRequest = ChildRequest & {
 /** The requests that are open at one agent. */
 export class ChildRequests {
   readonly #open = new OpenRequests<SentRequest>();
+  /** How many prompts are open, by session: an agent can have thousands, and each answer looks. */
+  readonly #prompts = new Map<object, number>();
   /** Who waits for the end of a session's last prompt. */
   readonly #quietWaits = new Map<object, (() => void)[]>();
 
@@ -40,7 +42,7 @@ export class ChildRequests {
   /** A request was sent under `childId`, JSON text, which was not open, after so many bytes. */
   add(childId: string, request: ChildRequest, sentAt = 0): void {
     // In this order: a member behind the spread costs a microsecond more.
-    this.#open.add(childId, { childId, sentAt, ...request });
+    this.#put({ childId, sentAt, ...request });
   }
 
   /** The open request that `childId` (JSON text) names, also when the agent has written it otherwise. */
@@ -53,12 +55,12 @@ export class ChildRequests {
    * open, so that whoever catches the error can fail it.
    */
   settle(childId: string, answer: Message): boolean {
-    const request = this.#open.take(childId);
+    const request = this.#take(childId);
     if (request === undefined) return false;
     try {
       request.onAnswer(answer);
     } catch (reason) {
-      this.#open.add(request.childId, request);
+      this.#put(request);
       throw reason;
     }
     this.#wake(request.session);
@@ -67,7 +69,7 @@ export class ChildRequests {
 
   /** Fails one request; false if it is not open. */
   fail(childId: string, reason: CaiError): boolean {
-    const request = this.#open.take(childId);
+    const request = this.#take(childId);
     request?.onFailure(reason);
     this.#wake(request?.session);
     return request !== undefined;
@@ -90,17 +92,36 @@ export class ChildRequests {
   /** Forgets all requests without calling anybody. */
   clear(): void {
     this.#open.takeAll();
+    this.#prompts.clear();
   }
 
   /** Whether a prompt of the session is open: its turn goes on. */
   hasPrompt(session: object): boolean {
-    return this.#open.all.some((each) => each.session === session && each.method === 'session/prompt');
+    return this.#prompts.has(session);
   }
 
   /** Calls back when no prompt of the session is open, which may be at once. */
   whenQuiet(session: object, resolve: () => void): void {
     this.#quietWaits.set(session, [...(this.#quietWaits.get(session) ?? []), resolve]);
     this.#wake(session);
+  }
+
+  #put(request: SentRequest): void {
+    this.#open.add(request.childId, request);
+    this.#count(request, 1);
+  }
+
+  #take(childId: string): SentRequest | undefined {
+    const request = this.#open.take(childId);
+    if (request !== undefined) this.#count(request, -1);
+    return request;
+  }
+
+  #count({ method, session }: SentRequest, more: 1 | -1): void {
+    if (session === undefined || method !== 'session/prompt') return;
+    const count = (this.#prompts.get(session) ?? 0) + more;
+    if (count > 0) this.#prompts.set(session, count);
+    else this.#prompts.delete(session);
   }
 
   #wake(session: object | undefined): void {
