@@ -76,4 +76,6 @@ test('an agent that is stopped for a moment, or silent, keeps its turn', async (
   await expectStopped(turn.id);
 
   expect(await kept.end()).toHaveProperty('result');
+  // SIGTERM does not end a process that is stopped: the proxy has to live until it sends SIGKILL.
+  await other.agent.gone;
 });
