@@ -1,7 +1,7 @@
 /** That what `deploy/` gives is enough, and none of it too much; and how it is told what is missing. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Engine } from '../../src/container/engine/engine';
+import { NotYet, type Engine } from '../../src/container/engine/engine';
 import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
 import { neededRights } from '../../src/container/engine/kubernetes/rights';
 import { connect, nodePlan, Place, type Rule } from './place';
@@ -38,9 +38,15 @@ async function start(engine: Engine, name: string): Promise<string> {
   return id;
 }
 
+/** What the program in a container says to who connects, once it listens. */
 async function greeting(engine: Engine, id: string): Promise<string> {
-  const [chunk] = (await once(await engine.connectTo({ id, pid: 0 }), 'data')) as [Buffer];
-  return chunk.toString();
+  try {
+    const [chunk] = (await once(await engine.connectTo({ id, pid: 0 }), 'data')) as [Buffer];
+    return chunk.toString();
+  } catch (reason) {
+    if (!(reason instanceof NotYet)) throw reason;
+    return await greeting(engine, id);
+  }
 }
 
 test('with the role of deploy/, a container goes through its life', async () => {
