@@ -1,4 +1,4 @@
-/** Start here: which command is it? No other code than its own is loaded, because an editor waits for it. */
+/** Start here: chooses the command and loads only its code, because an editor waits. */
 import { version } from '../package.json';
 import { signInToken } from './agent/sign-in-argument';
 import * as errors from './errors';

@@ -11,11 +11,11 @@ import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
-import { startServed } from './served-limit';
+import { startWithinLimit } from './served-limit';
 import { containerName, label, type Settings } from './spec/spec';
 
 interface ContainerRequest extends MakeRequest {
-  readonly imageIfThere: () => Promise<ImageInfo | undefined>;
+  readonly findImage: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
   /** Whether an existing container is replaced. */
@@ -100,10 +100,10 @@ class Provision {
 
   async #start(start: () => Promise<void>): Promise<void> {
     const { host, mostServed: most } = this.request;
-    await startServed({ engine: this.engine, host, most }, start);
+    await startWithinLimit({ engine: this.engine, host, most }, start);
   }
 
-  /** Finds out as much as that takes. */
+  /** Looks up facts until `decide` needs no more. */
   async #decide(info: ContainerInfo | undefined): Promise<Action> {
     this.#firstId ??= info?.id ?? '';
     const wanted = {
@@ -122,10 +122,10 @@ class Provision {
 
   async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<Found>> {
     if (at === 'isBusy') return { isBusy: (await countCommands(this.engine, info.id)) > 0 };
-    const { settings, imageIfThere } = this.request;
+    const { settings, findImage } = this.request;
     const changes = changesOf(info.labels, settings);
     if (changes.has('settings')) return { changes };
-    const image = await imageIfThere();
+    const image = await findImage();
     if (image === undefined || image.id === info.imageId) return { changes };
     // An older one that this process knows of would be replaced again and again.
     this.#image = image;

@@ -15,7 +15,7 @@ const pollMs = 20;
  * Makes or starts a container where fewer than `most` run in the folders to which `host` is limited; everywhere if it is
  * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
  */
-export async function startServed(
+export async function startWithinLimit(
   { engine, host, most }: { readonly engine: Engine; readonly host: Host; readonly most: number },
   start: () => Promise<void>,
 ): Promise<void> {

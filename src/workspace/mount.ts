@@ -1,5 +1,9 @@
 /** Where a workspace is inside its container. */
+import { isAbsolute, posix } from 'node:path';
+import { CaiError } from '../errors';
+import type { Host } from '../system/host';
 import { isInside } from '../system/paths/is-inside';
+import { quoted } from '../system/quoted';
 
 /** Home folder of the agent's user in every container. */
 export const agentHome = '/home/agent';
@@ -21,4 +25,15 @@ export function isMountable(path: string): boolean {
 /** A workspace's own path, if it can be mounted there: what an agent prints is then a path of the host. */
 export function mountPointOf(root: string): string {
   return isMountable(root) ? root : fallbackMount;
+}
+
+/** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
+export function mountOf(root: string, host: Host): string {
+  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
+  if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
+  if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
+  throw new CaiError(
+    'CONFIG',
+    `CAI_ACP_WORKSPACE_MOUNT is ${quoted(forced)}, where nothing can be mounted: unset it, or use ${fallbackMount}`,
+  );
 }

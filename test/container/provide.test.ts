@@ -38,7 +38,7 @@ function supervisors(count: number): ContainerProcess[] {
 function request(changes: Partial<ContainerRequest>): ContainerRequest {
   return {
     settings: settings(),
-    imageIfThere: () => Promise.resolve(undefined),
+    findImage: () => Promise.resolve(undefined),
     image: () => Promise.reject(noImage),
     isFresh: false,
     mostServed: 1,
@@ -184,7 +184,7 @@ test('an image that comes while a container is made from an older one is what th
     Promise.resolve({ id, labels: {} } as object as ImageInfo),
   );
 
-  const found = await provideContainer(engine, request({ image: () => older!, imageIfThere: () => newer! }));
+  const found = await provideContainer(engine, request({ image: () => older!, findImage: () => newer! }));
   expect(found).toMatchObject({ imageId: 'sha256:new' });
   expect(made).toEqual(['sha256:old', 'sha256:new']);
 });

@@ -1,5 +1,5 @@
 import type { Engine } from '../../src/container/engine/engine';
-import { startServed } from '../../src/container/served-limit';
+import { startWithinLimit } from '../../src/container/served-limit';
 import { label } from '../../src/container/spec/spec';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
@@ -23,7 +23,7 @@ const engine = {
 } as unknown as Engine;
 
 const start = async (workspace: string): Promise<void> =>
-  await startServed({ engine, host, most }, () => {
+  await startWithinLimit({ engine, host, most }, () => {
     running.push(workspace);
     return Promise.resolve();
   });

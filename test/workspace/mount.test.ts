@@ -1,4 +1,5 @@
-import { isMountable, mountPointOf } from '../../src/workspace/mount';
+import { Host } from '../../src/system/host';
+import { isMountable, mountOf, mountPointOf } from '../../src/workspace/mount';
 
 describe('mountPointOf', () => {
   it.each(['/home/u/app', '/Users/u/app', '/tmp/app', '/srv/app', '/var/www', '/rooted', '/home/agents/x'])(
@@ -21,4 +22,18 @@ describe('isMountable', () => {
   );
 
   it.each(['/home/u', '/opt/data', '/mnt'])('allows %s', (path) => expect(isMountable(path)).toBe(true));
+});
+
+describe('mountOf', () => {
+  test('is what the environment says, as far as that can be', () => {
+    expect(mountOf('/home/u/x', new Host({}))).toBe('/home/u/x');
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/srv/' }))).toBe('/srv');
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' }))).toBe(
+      '/home/agent/workspace',
+    );
+  });
+
+  test.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
+    expect(() => mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: mount }))).toThrow(/unset it/);
+  });
 });

@@ -19,7 +19,7 @@ const maxStopped = 3;
 const nextStep = 'It was ended: send the next prompt, which starts the agent again';
 
 /** Checks the children of one proxy. */
-export class Vitals {
+export class ChildHealth {
   /** In how many checks in a row a child was not well. */
   readonly #bad = new WeakMap<WorkspaceChild, number>();
   #isWatching = false;
@@ -36,7 +36,7 @@ export class Vitals {
   }
 
   /** The program that runs an agent says that the agent has been stopped for some seconds, or that it may be. */
-  isStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable' = 'stopped'): void {
+  giveUpStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable' = 'stopped'): void {
     const what =
       kind === 'stopped'
         ? 'is stopped, as by SIGSTOP, and cannot go on'
@@ -60,7 +60,7 @@ export class Vitals {
   /** Checks an agent that runs on this machine. */
   #lookAt(child: WorkspaceChild): void {
     const isStopped = child.pid !== undefined && processStat(child.pid)?.isStopped === true;
-    if (this.#count(child, isStopped) >= maxStopped) this.isStopped(child);
+    if (this.#count(child, isStopped) >= maxStopped) this.giveUpStopped(child);
   }
 
   /** Checks the program that runs an agent, which answers at once if it works. */

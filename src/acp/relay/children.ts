@@ -16,7 +16,7 @@ import { ChildStart, type StartEvent } from './child-start';
 import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
 import { Repeats } from '../../rpc/repeated-requests';
-import { Vitals } from './child-health';
+import { ChildHealth } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
 
 /** What children, and their starts, tell. */
@@ -35,7 +35,7 @@ export class Children {
   helloParams = '';
   /** What every new child is told of earlier sign-ins. */
   readonly repeats = new Repeats();
-  readonly #vitals = new Vitals(this.all, (child, reason) => this.#giveUp(child, reason));
+  readonly #health = new ChildHealth(this.all, (child, reason) => this.#giveUp(child, reason));
   #isEnding = false;
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
@@ -129,7 +129,7 @@ export class Children {
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
     const child = this.#newChild(workspace);
     this.all.push(child);
-    this.#vitals.watch();
+    this.#health.watch();
     const tell = (event: ChildrenEvent): void => this.tell(child, event);
     this.#starts.set(child, new ChildStart(this.core, child, this.repeats, this.options, tell));
     child.start(tell);
@@ -155,7 +155,7 @@ export class Children {
         break;
       case 'stopped':
       case 'unwatchable':
-        this.#vitals.isStopped(child, event.kind);
+        this.#health.giveUpStopped(child, event.kind);
         break;
       case 'lost':
         setTimeout(() => child.cutOff(event.takenBytes), lastWordsMs);

@@ -1,6 +1,6 @@
 /**
  * What every part of the proxy works with: the tables, the two ways of passing a message on, and the one
- * way of answering. What is done with which method is decided in the files beside this one.
+ * way of answering. What is done with which method is decided in `acp/calls/` and `acp/agent-requests.ts`.
  */
 import { CaiError } from '../../errors';
 import type { Log } from '../../system/log';

@@ -17,7 +17,7 @@ import { statusLine } from '../../rpc/status';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { isAllowed } from '../../workspace/allowed';
-import { fallbackMount, mountPointOf } from '../../workspace/mount';
+import { fallbackMount, mountOf } from '../../workspace/mount';
 import type { Workspace } from '../../workspace/root';
 import type { EarlyAnswer } from './early-answer';
 
@@ -84,7 +84,7 @@ function tellServer(): void {
 function placesOf(root: string, host: Host, isDirect: boolean): [string, ...string[]] | undefined {
   const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
   if (isDirect) return forced === undefined ? undefined : [forced];
-  return [forced ?? mountPointOf(root), fallbackMount];
+  return [mountOf(root, host), fallbackMount];
 }
 
 /** The command that runs an agent in the container of a workspace, or in one without a workspace. */

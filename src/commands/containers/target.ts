@@ -139,7 +139,7 @@ export class Target {
     let isImageNoted = false;
     return await provideContainer(engine, {
       settings,
-      imageIfThere: async () => {
+      findImage: async () => {
         const image = await findImage(engine.images, request).catch((reason: unknown) =>
           this.#unseen(reason),
         );

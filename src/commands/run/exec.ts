@@ -95,8 +95,8 @@ export async function runInContainer(
   }
 }
 
-/** Of one command. */
-interface Surroundings {
+/** What `runIn` needs besides target and options. */
+interface ExecContext {
   readonly host: Host;
   readonly guard: Guard;
   /** The program that has started us, if it wants to be told. */
@@ -107,7 +107,7 @@ async function runIn(
   target: Target,
   { argv, env }: { readonly argv: readonly [string, ...string[]]; readonly env: Variables },
   options: ExecOptions,
-  { host, guard, status }: Surroundings,
+  { host, guard, status }: ExecContext,
 ): Promise<number> {
   const { config, settings } = target.wanted;
   const { container, connection } = await target.connect();
@@ -162,17 +162,17 @@ function tellOf(
   status: Writable,
   diskBytes: number | undefined,
 ): void {
-  const tell = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
+  const report = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
   const heard = {
-    stopped: () => tell({ kind: 'stopped' }),
-    disk: (words: string) => tell(diskWarning(words, diskBytes)),
+    stopped: () => report({ kind: 'stopped' }),
+    disk: (words: string) => report(diskWarning(words, diskBytes)),
   };
-  const onUnwatchable = () => tell({ kind: 'unwatchable' });
+  const onUnwatchable = () => report({ kind: 'unwatchable' });
   setTimeout(() => void watchCommand(connection, { command, heard, onUnwatchable }), watchAfterMs).unref();
   // Why the connection is lost takes a while to find out, in which more may be sent to us that never gets there.
   let takenBytes = 0;
   process.stdin.on('data', (chunk: Buffer) => (takenBytes += chunk.length));
-  void connection.lost.then(() => tell({ kind: 'lost', takenBytes }));
+  void connection.lost.then(() => report({ kind: 'lost', takenBytes }));
 }
 
 /** Where the command starts, as a path in the container. Fails with `CaiError('USAGE')` if the container lacks it. */
@@ -210,7 +210,7 @@ function variables(given: readonly string[], { env }: Host): Variables {
 
 function useTerminal(remote: RemoteProcess, host: Host): void {
   process.stdin.setRawMode(true);
-  // Node leaves the terminal to turn newlines into two characters, which the one inside has done or must not be done.
+  // In raw mode Node still lets the terminal turn LF into CR LF; the terminal inside handles that.
   const stty = safeProgram('stty', host);
   if (stty !== undefined) spawnSync(stty, ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
   process.stdout.on('resize', () => {

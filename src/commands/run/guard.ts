@@ -11,7 +11,7 @@ import { isRunning } from '../../system/process-identity';
 
 const forwarded = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** How often those are looked at who want the command, in milliseconds. */
+/** How often it is checked whether anybody still wants the command, in milliseconds. */
 const wantedCheckMs = 1_000;
 
 /** Passes signals on, and ends the command when nobody wants it any more, or a signal is repeated. */

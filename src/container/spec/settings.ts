@@ -1,5 +1,5 @@
 import { readFile, realpath } from 'node:fs/promises';
-import { isAbsolute, posix } from 'node:path';
+import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { catalog } from '../../agent/catalog';
 import { CaiError, messageOf } from '../../errors';
@@ -10,13 +10,12 @@ import { AgentFolders, rememberAgentFolders } from '../../system/paths/agent-fol
 import { checkFilePath, checkMountPath } from '../../config/chosen-path';
 import { placeOfValue } from '../../config/effective-config';
 import { kernelPlaceOn } from '../../system/paths/kernel-place';
-import { agentHome, fallbackMount, isMountable, mountPointOf } from '../../workspace/mount';
+import { agentHome, isMountable, mountOf } from '../../workspace/mount';
 import { findOuterGit, recordOuterGit } from '../../workspace/git-folder';
 import type { OuterGitFolder } from '../../workspace/outer-git';
 import { ownValue } from '../../config/own-property';
 import { patternsFor, type Patterns } from '../../workspace/protect/git-named-paths';
 import { identify, replaced } from '../../system/paths/pinned-folder';
-import { quoted } from '../../system/quoted';
 import { socketNotice } from '../../workspace/host-sockets';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
@@ -168,17 +167,6 @@ function recordBaselines(
       ...patterns.get(folder),
     }));
   recordBeside(state, workspace, beside, readOnly);
-}
-
-/** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
-export function mountOf(root: string, host: Host): string {
-  const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
-  if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
-  if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
-  throw new CaiError(
-    'CONFIG',
-    `CAI_ACP_WORKSPACE_MOUNT is ${quoted(forced)}, where nothing can be mounted: unset it, or use ${fallbackMount}`,
-  );
 }
 
 async function ofWorkspace(request: SettingsRequest, git: OuterGitFolder | undefined): Promise<Bind[]> {

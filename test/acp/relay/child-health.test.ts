@@ -1,4 +1,4 @@
-import { Vitals } from '../../../src/acp/relay/child-health';
+import { ChildHealth } from '../../../src/acp/relay/child-health';
 import type { CaiError } from '../../../src/errors';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 
@@ -28,16 +28,16 @@ function looking(...children: WorkspaceChild[]): {
   given: [WorkspaceChild, CaiError][];
 } {
   const given: [WorkspaceChild, CaiError][] = [];
-  const vitals = new Vitals(children, (child, reason) => {
+  const health = new ChildHealth(children, (child, reason) => {
     Object.assign(child, { isUsable: false });
     given.push([child, reason]);
   });
-  vitals.watch();
-  vitals.watch();
+  health.watch();
+  health.watch();
   return { all: children, given };
 }
 
-describe('Vitals', () => {
+describe('ChildHealth', () => {
   test('gives up a child whose program does not answer, within 30 s, and no other', async () => {
     const [hung, well] = [newChild(), newChild()];
     const { given } = looking(hung.child, well.child);
@@ -100,13 +100,13 @@ describe('Vitals', () => {
   ] as const)('gives up a child whose program tells that the agent is %s, once', (kind, message) => {
     const { child } = newChild();
     const given: string[] = [];
-    const vitals = new Vitals([child], (each, reason) => {
+    const health = new ChildHealth([child], (each, reason) => {
       Object.assign(each, { isUsable: false });
       given.push(reason.message);
     });
 
-    vitals.isStopped(child, kind);
-    vitals.isStopped(child, kind);
+    health.giveUpStopped(child, kind);
+    health.giveUpStopped(child, kind);
 
     expect(given).toEqual([expect.stringContaining(message)]);
   });

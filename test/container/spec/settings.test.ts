@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
-import { mountOf, settingsForUse, settingsOf } from '../../../src/container/spec/settings';
+import { settingsForUse, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
 import { loadConfig, type Config } from '../../../src/config/config';
 import { AgentFolders } from '../../../src/system/paths/agent-folders';
@@ -247,19 +247,5 @@ describe('settingsForUse', () => {
 
     expect(existsSync(join(root, '.git/hooks'))).toBe(false);
     expect(existsSync(host.folders.state)).toBe(false);
-  });
-});
-
-describe('mountOf', () => {
-  it('is what the environment says, as far as that can be', () => {
-    expect(mountOf('/home/u/x', new Host({}))).toBe('/home/u/x');
-    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/srv/' }))).toBe('/srv');
-    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' }))).toBe(
-      '/home/agent/workspace',
-    );
-  });
-
-  it.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
-    expect(() => mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: mount }))).toThrow(/unset it/);
   });
 });
