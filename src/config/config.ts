@@ -135,7 +135,7 @@ const tables = {
   serve: {
     // Without it: the default agent.
     agents: key('agents', agentNames, 'never'),
-    // Without it: port 8722 of 127.0.0.1.
+    // Without it: a port of 127.0.0.1, in `serve-places.ts`.
     listen: key('listen', listenPlaces, 'never'),
     hosts: key('hosts', servedHosts, 'never', []),
     origins: key('origins', webOrigins, 'never', []),

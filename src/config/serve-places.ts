@@ -6,6 +6,9 @@ import type { Host } from '../system/host';
 /** Of HTTP, at 127.0.0.1. */
 export const servePort = 8722;
 
+/** The same, where chat panels are answered: those of Cursor look there. */
+export const chatPort = 37842;
+
 /** Whether an address, or `localhost`, leads to this machine alone, whoever resolves it. */
 export function isLoopback(host: string): boolean {
   const plain = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();

@@ -115,11 +115,12 @@ export class Served {
   }
 }
 
-/** As `Served.start`, for the tests of one file: what a test has started is ended after it. */
+/** As `Served.start`, for the tests of one file: what a test has started is ended after it, the last one first. */
 export function servedInEachTest(): typeof Served.start {
   const open: Served[] = [];
   afterEach(async () => {
-    for (const server of open.splice(0)) await server.end();
+    // It may use the home of another one.
+    for (const server of open.splice(0).reverse()) await server.end();
   });
   return async (options) => {
     const server = await Served.start(options);

@@ -1,6 +1,6 @@
 /** Where `cai serve` listens: what the user names, and a socket by which their other commands find the server. */
 import type { Config } from '../../config/config';
-import { servePort, serveSocket } from '../../config/serve-places';
+import { chatPort, servePort, serveSocket } from '../../config/serve-places';
 import { messageOf } from '../../errors';
 import { AgentFolders } from '../../system/paths/agent-folders';
 import { addressOf, urlOf, type ListenAddress, type Server } from '../../served/server';
@@ -14,6 +14,8 @@ export interface Reach {
   readonly hasCertificate: boolean;
   /** A proxy of the user's speaks TLS with clients. */
   readonly isBehindProxy: boolean;
+  /** Chat panels are answered. */
+  readonly hasChat: boolean;
 }
 
 /** The addresses that are named: by `--listen` (`given`), else by `serve.listen`. Throws `CaiError('USAGE')`. */
@@ -23,7 +25,7 @@ export function namedPlaces(
   host: Host,
   reach: Reach,
 ): readonly ListenAddress[] {
-  const words = given ?? config.serve.listen ?? [`127.0.0.1:${servePort}`];
+  const words = given ?? config.serve.listen ?? [`127.0.0.1:${reach.hasChat ? chatPort : servePort}`];
   const prefersTls = reach.hasCertificate && !reach.isBehindProxy;
   const places = words.map((word) => addressOf(word, host.cwd, prefersTls));
   const folders = new AgentFolders(host.folders.state);

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { version } from '../../../package.json';
 import { agentNameOf } from '../../agent/catalog';
 import { loadConfig, type Config } from '../../config/config';
-import { ownTokenFile } from '../../config/serve-places';
+import { ownTokenFile, serveFolder } from '../../config/serve-places';
 import {
   type ListenAddress,
   ChatBridge,
@@ -47,8 +47,9 @@ export async function serve(options: ServeOptions, host: Host): Promise<number> 
   const tls = tlsOptionsOf(host, { ...config.serve, ...options });
   const isBehindProxy = options.behindProxy === true;
   const hasCertificate = tls !== undefined;
-  const places = namedPlaces(options.listen, config, host, { hasCertificate, isBehindProxy });
   const chatFolder = options.chat === undefined ? undefined : folderNamed(resolve(host.cwd, options.chat));
+  const reach = { hasCertificate, isBehindProxy, hasChat: chatFolder !== undefined };
+  const places = namedPlaces(options.listen, config, host, reach);
 
   const about = { pid: process.pid, agent: 'serve', version };
   const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
@@ -74,7 +75,17 @@ export async function serve(options: ServeOptions, host: Host): Promise<number> 
   });
   // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
   const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
-  const chat = chatFolder === undefined ? undefined : new ChatBridge(connections, chatFolder);
+  const chat =
+    chatFolder === undefined
+      ? undefined
+      : new ChatBridge({
+          connections,
+          folder: chatFolder,
+          keptIn: config.sessions.persist ? join(serveFolder(host), 'chats') : undefined,
+          maxBodyBytes: config.acp.maxLineFromEditorBytes,
+          maxLineBytes: config.acp.maxLineToEditorBytes,
+          log,
+        });
   let listened: readonly ListenAddress[] = [];
   const page = {
     remembered: rememberedBy(config, host, log),

@@ -1,6 +1,6 @@
 /** `cai serve`: agents for clients elsewhere. `cai serve token` and `cai serve link` are commands of their own. */
 import { Option } from 'commander';
-import { servePort } from '../../config/serve-places';
+import { chatPort, servePort } from '../../config/serve-places';
 import type { Host } from '../../system/host';
 import { declare } from '../support/command';
 import type { ServeOptions } from './run-server';
@@ -14,7 +14,7 @@ listens at a socket that only you can open.`,
   options: [
     new Option(
       '-l, --listen <address>',
-      `HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated (default: "serve.listen", else 127.0.0.1:${servePort})`,
+      `HOST:PORT, https://HOST:PORT, tcp://HOST:PORT, tls://HOST:PORT or unix:PATH; may be repeated (default: "serve.listen", else 127.0.0.1:${servePort}, with --chat 127.0.0.1:${chatPort})`,
     ).argParser(several),
     new Option(
       '-a, --agent <name>',

@@ -1,9 +1,11 @@
 import { request } from 'node:http';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { execFileSync } from 'node:child_process';
 import { cai } from '../../support/cli';
 import { certificate } from '../../support/certificate';
 import { servedInEachTest } from '../../support/served';
+import { newFolder } from '../../support/temp-folder';
 
 const start = servedInEachTest();
 
@@ -40,6 +42,19 @@ test('the configuration names addresses, and --listen others in their place', as
 
   const other = await start({ config, listen: ['tcp://127.0.0.1:0'] });
   expect(other.addresses[0]).toMatch(/^tcp:/);
+});
+
+test('chat panels are answered where they look, if no address is named', async () => {
+  const other = createServer();
+  // Where somebody else has the port, that does as well.
+  await once(other.listen(37842, '127.0.0.1'), 'listening').catch(() => undefined);
+  const args = ['--chat', newFolder()];
+
+  await expect(start({ listen: [], args })).rejects.toThrow('cannot listen on 127.0.0.1:37842');
+  const config = '[serve]\nlisten = ["tcp://127.0.0.1:0"]';
+  expect((await start({ listen: [], args, config })).addresses[0]).toMatch(/^tcp:/);
+  expect((await start({ args, config })).addresses[0]).toMatch(/^http:/);
+  other.close();
 });
 
 test('with a certificate, what others can reach is https; one that is not used is told', async () => {

@@ -3,8 +3,12 @@
  * lines of JSON. A panel's conversation (`composerId`) is a session. `docs/serve.md` has the requests and lines.
  */
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import type { JsonObject } from '../../../rpc/json';
 import { messageOf } from '../../../errors';
+import type { Log } from '../../../system/log';
+import { recordName } from '../../../system/state-folder';
+import { unlessFails } from '../../../system/unless';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
@@ -12,24 +16,43 @@ import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { ChatAgent } from './chat-agent';
+import type { ChatMessage } from './conversation';
+import { KeptConversations } from './kept-conversations';
+import { promptOf } from './prompt-blocks';
 
-/** Of an answer that its panel does not read: then the turn is cancelled. */
+/** Of an answer that its panel does not read, besides one message of the agent: then the turn is cancelled. */
 const maxUnreadBytes = 8 * 1024 * 1024;
+/** How long an answer is silent before a line says that it goes on: clients and proxies give up what is silent; in ms. */
+const aliveMs = 15_000;
+/** Of an id that a panel chooses. */
+const maxIdLength = 256;
 
-type Message = readonly [conversation: string, cwd: string, text: string];
+/** What the bridge is made from. */
+export interface ChatBridgeOptions {
+  readonly connections: Connections;
+  /** The workspace of conversations that name no `cwd`. */
+  readonly folder: string;
+  /** Where it is kept which sessions conversations are; undefined: nowhere. */
+  readonly keptIn: string | undefined;
+  /** Longest body of a panel. */
+  readonly maxBodyBytes: number;
+  /** Longest message of an agent. */
+  readonly maxLineBytes: number;
+  /** Has what cannot be kept. */
+  readonly log: Log;
+}
 
 /** What panels are served by. */
 export class ChatBridge {
   /** Of messages of people. */
-  readonly #bodies = new Bodies(4 * 1024 * 1024);
-  /** A process for each visitor and agent, by both names. */
+  readonly #bodies: Bodies;
+  /** By the names of visitor and agent. */
   readonly #agents = new Map<string, ChatAgent>();
 
-  /** `folder`: the workspace of conversations that name no `cwd`. */
-  constructor(
-    private readonly connections: Connections,
-    private readonly folder: string,
-  ) {}
+  /** No process is started yet. */
+  constructor(private readonly options: ChatBridgeOptions) {
+    this.#bodies = new Bodies(options.maxBodyBytes);
+  }
 
   /** Answers a request of somebody who was let in; rejects with `HttpError` for one that cannot be served. */
   async serve(request: Request, response: Response, visitor: Visitor, path: string): Promise<void> {
@@ -39,46 +62,66 @@ export class ChatBridge {
     if (request.method !== 'POST' || !isJson(request))
       throw new HttpError(415, 'post an object of the type application/json');
     const body = await this.#bodies.readObject(request, visitor);
-    const agent = this.#agentOf(visitor, body.provider as { readonly id?: unknown } | null | undefined);
     const conversation = textOf(body, 'composerId');
+    if (conversation.length > maxIdLength)
+      throw new HttpError(400, `"composerId" has at most ${maxIdLength} characters`);
     if (name === 'sendMessage') {
-      const cwd = body.cwd === undefined ? this.folder : textOf(body, 'cwd');
-      await answer(agent, [conversation, cwd, textOf(body, 'message')], response);
+      const cwd = body.cwd === undefined ? undefined : textOf(body, 'cwd');
+      const message = { prompt: promptOf(body.message), cwd };
+      await this.#answer(this.#agentOf(visitor, body), conversation, message, response);
       return;
     }
-    if (name === 'cancel') await agent.cancel(conversation);
-    else await agent.decide(conversation, textOf(body, 'permissionId'), textOf(body, 'optionId'));
+    const agent = this.#agentOf(visitor, body);
+    if (name === 'cancel') agent.cancel(conversation);
+    else agent.decide(conversation, textOf(body, 'permissionId'), textOf(body, 'optionId'));
     response.end('{}');
   }
 
-  #agentOf(visitor: Visitor, provider: { readonly id?: unknown } | null | undefined): ChatAgent {
-    const [first] = this.connections.agentsFor(visitor);
-    const name = typeof provider?.id === 'string' ? provider.id.replace(/^acp:/, '') : first;
+  #agentOf(visitor: Visitor, { provider }: JsonObject): ChatAgent {
+    const { connections, folder, keptIn, log } = this.options;
+    const [first] = connections.agentsFor(visitor);
+    const named = provider === undefined ? undefined : textOf((provider ?? {}) as JsonObject, 'id');
+    const name = named?.replace(/^acp:/, '') ?? first;
     const key = JSON.stringify([visitor.name, name]);
     const known = this.#agents.get(key);
     if (known?.isOver === false) return known;
-    const agent = new ChatAgent(this.connections.open(visitor, name, false));
+    const connection = connections.open(visitor, name, false);
+    const file = keptIn && join(keptIn, `${recordName(key)}.json`);
+    const agent = new ChatAgent(connection, { kept: new KeptConversations(file, log), folder });
     this.#agents.set(key, agent);
     return agent;
   }
-}
 
-/** Each line is an object with `type`; the last one is `done` or `error`. A panel that leaves cancels the turn. */
-async function answer(agent: ChatAgent, message: Message, response: Response): Promise<void> {
-  const write = (line: JsonObject): void => {
-    (response as ServerResponse).write(`${JSON.stringify(line)}\n`);
-    if (response.writableLength > maxUnreadBytes) response.destroy();
-  };
-  response.on('close', () => {
-    if (!response.writableFinished) agent.cancel(message[0]).catch(() => undefined);
-  });
-  (response as ServerResponse).writeHead(200, { 'content-type': 'application/x-ndjson' });
-  try {
-    write({ type: 'done', stopReason: await agent.prompt(...message, write) });
-  } catch (reason) {
-    write({ type: 'error', message: messageOf(reason) });
+  /** Each line is an object with `type`; the last one is `done` or `error`. A panel that leaves cancels the turn. */
+  async #answer(
+    agent: ChatAgent,
+    conversation: string,
+    message: Pick<ChatMessage, 'prompt' | 'cwd'>,
+    response: Response,
+  ): Promise<void> {
+    const leaving = new AbortController();
+    const say = (line: JsonObject): void => {
+      // Nothing is said of what is nested so deep that it can be read and not be written.
+      const text = unlessFails(() => JSON.stringify(line));
+      if (text === undefined || leaving.signal.aborted) return;
+      alive.refresh();
+      (response as ServerResponse).write(`${text}\n`);
+      if (response.writableLength > maxUnreadBytes + this.options.maxLineBytes) response.destroy();
+    };
+    const alive = setTimeout(() => say({ type: 'alive' }), aliveMs).unref();
+    response.on('close', () => leaving.abort());
+    response.on('error', () => undefined);
+    (response as ServerResponse).writeHead(200, { 'content-type': 'application/x-ndjson' });
+    if ('flushHeaders' in response) response.flushHeaders();
+    try {
+      const stopReason = await agent.prompt(conversation, { ...message, say, left: leaving.signal });
+      say({ type: 'done', stopReason });
+    } catch (reason) {
+      say({ type: 'error', message: messageOf(reason) });
+    }
+    clearTimeout(alive);
+    response.end();
   }
-  response.end();
 }
 
 function textOf(body: JsonObject, key: string): string {

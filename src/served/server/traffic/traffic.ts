@@ -28,7 +28,7 @@ const makingMethods: ReadonlySet<string> = new Set(['session/new', 'session/fork
 const openingMethods: ReadonlySet<string> = new Set([...makingMethods, ...joiningMethods]);
 
 /** Why a session is not opened here. */
-const isElsewhere = {
+export const isElsewhere = {
   code: rpcCode.internalError,
   message:
     'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute',
