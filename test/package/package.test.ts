@@ -32,7 +32,7 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
   runCli(args, { ...options, program: join(prefix, 'bin/cai') });
 
 beforeAll(() => {
-  execFileSync(process.execPath, [join(root, '.config/pack.mjs'), release]);
+  execFileSync(process.execPath, [join(root, '.config/release/pack.mjs'), release]);
   npm('install', '--global', '--silent', archive);
 });
 

@@ -22,7 +22,7 @@ const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}) =>
   spawnSync(single, args, { env: { ...env, ...more }, encoding: 'utf8' });
 
 beforeAll(() => {
-  const pack = join(root, '.config/pack.mjs');
+  const pack = join(root, '.config/release/pack.mjs');
   execFileSync(process.execPath, [pack, release, process.arch], { stdio: 'ignore' });
 });
 

@@ -28,8 +28,12 @@ _cai() {
   done
   if (( $#offers )); then _describe cai offers; else _files; fi
 }
-(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
-compdef _cai cai
+if [[ $funcstack[1] == _cai ]]; then
+  _cai "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
+  compdef _cai cai
+fi
 `,
   fish: `function __cai_complete
   set -l words (commandline -opc) (commandline -ct)

@@ -26,9 +26,20 @@ export const run = declare({
   },
 });
 
-/** How a package in that folder was installed; `undefined`: it is in a single file. */
-export function wayOf(folder: string | undefined): { readonly prefix: string } | { readonly advice: string } {
-  if (folder === undefined) return { advice: `put a newer single file in the place of ${process.execPath}` };
+/** How a package in that folder was installed; `undefined`: it is in the single file `program`. */
+export function wayOf(
+  folder: string | undefined,
+  program = process.execPath,
+): { readonly prefix: string } | { readonly advice: string } {
+  if (folder === undefined) {
+    const isOfDebian = program === '/usr/bin/cai';
+    return {
+      advice: isOfDebian
+        ? 'install the Debian package of a newer version'
+        : `put a newer single file in the place of ${program}`,
+    };
+  }
+  if (folder.includes('/Cellar/')) return { advice: `run "brew upgrade ${packageName}"` };
   if (folder.includes('/_npx/')) return { advice: `npx runs the newest as ${packageName}@latest` };
   const [, prefix] = /^(.*)\/lib\/node_modules\/[^/]+$/.exec(folder) ?? [];
   if (prefix !== undefined) return { prefix };

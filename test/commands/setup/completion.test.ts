@@ -112,8 +112,14 @@ test('a shell that has no script is refused', async () => {
 describe.each([
   ['bash', 'bash --norc --noprofile -i', 'source <(cai completion bash)'],
   ['zsh', 'zsh -f -i', 'source <(cai completion zsh)'],
+  // As a package installs it.
+  [
+    'zsh',
+    'zsh -f -i',
+    'mkdir f; cai completion zsh >f/_cai; fpath=($PWD/f $fpath); autoload -Uz compinit; compinit -u -D',
+  ],
   ['fish', 'fish --no-config -i', 'cai completion fish | source'],
-])('%s', (shell, start, load) => {
+])('%s by %s, %s', (shell, start, load) => {
   const programs = newFolder();
   symlinkSync(cai, join(programs, 'cai'));
   const isMissing = spawnSync(shell, ['--version']).error !== undefined;

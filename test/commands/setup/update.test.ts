@@ -12,6 +12,7 @@ test('npm updates what npm has installed, in the same place', () => {
 
 test.each([
   [undefined, `put a newer single file in the place of ${process.execPath}`],
+  ['/opt/homebrew/Cellar/containai/0.1.0/libexec/lib/node_modules/containai', 'run "brew upgrade containai"'],
   ['/home/ann/.npm/_npx/0a1b/node_modules/containai', 'npx runs the newest as containai@latest'],
   [
     '/home/ann/src/app/node_modules/containai',
@@ -20,6 +21,12 @@ test.each([
   ['/home/ann/.local/lib/containai', 'run the install.sh of a newer version'],
 ])('says what to do in %s', (folder, advice) => {
   expect((wayOf(folder) as { advice: string }).advice).toContain(advice);
+});
+
+test('says what to do where Debian has installed it', () => {
+  expect(wayOf(undefined, '/usr/bin/cai')).toEqual({
+    advice: 'install the Debian package of a newer version',
+  });
 });
 
 test('says in a clone what to do', () => {
