@@ -99,6 +99,7 @@ describe('the sources', () => {
         'agent/process',
         'agent/process-end',
         'commands/acp/agent-on-terminal',
+        'commands/try/client',
         'cursor/program',
         'workspace/git',
         'commands/run/exec',

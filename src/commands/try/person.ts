@@ -1,0 +1,60 @@
+/** Who sits at the terminal: what they type, line by line. */
+import { EventEmitter, once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** Says `interrupt` for each Ctrl+C; with no listener, that is the end of the input. */
+export class Person extends EventEmitter<{ interrupt: []; line: [string | undefined] }> {
+  readonly #terminal = createInterface({ input: process.stdin, output: process.stdout });
+  /** What was typed while nobody waited for it. */
+  readonly #ahead: string[] = [];
+  #isGone = false;
+
+  constructor() {
+    super();
+    this.#terminal.on('line', (line) => {
+      if (!this.emit('line', line)) this.#ahead.push(line);
+    });
+    this.#terminal.on('SIGINT', () => {
+      if (!this.emit('interrupt')) this.leave();
+    });
+    this.#terminal.on('close', () => {
+      this.#isGone = true;
+      this.emit('line', undefined);
+    });
+  }
+
+  /** Resolves with the next line, also one that was typed before; `undefined` at the end of the input. */
+  async line(prompt: string): Promise<string | undefined> {
+    return this.#ahead.shift() ?? (await this.#next(prompt));
+  }
+
+  /** Resolves with one of these words, typed after the call; `undefined` if the person leaves, or says Ctrl+C. */
+  async answer(words: readonly string[]): Promise<string | undefined> {
+    for (;;) {
+      const given = await this.#next(`  ${words.join(', ')}? `);
+      if (given === undefined || words.includes(given.trim())) return given?.trim();
+    }
+  }
+
+  leave(): void {
+    this.#terminal.close();
+  }
+
+  async #next(prompt: string): Promise<string | undefined> {
+    if (this.#isGone) return undefined;
+    this.#terminal.setPrompt(prompt);
+    this.#terminal.prompt();
+    const interrupted = new AbortController();
+    const stop = (): void => interrupted.abort();
+    const isAsked = this.listenerCount('interrupt') > 0;
+    if (isAsked) this.once('interrupt', stop);
+    try {
+      const [line] = (await once(this, 'line', { signal: interrupted.signal })) as [string | undefined];
+      return line;
+    } catch {
+      return undefined;
+    } finally {
+      this.off('interrupt', stop);
+    }
+  }
+}

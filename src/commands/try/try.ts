@@ -1,0 +1,126 @@
+/** `cai try`: turns with an agent in the terminal, through `cai --acp`, as an editor has them. */
+import { text as allOf } from 'node:stream/consumers';
+import { version } from '../../../package.json';
+import { ownProgram } from '../../agent/cai-program';
+import { loadConfig } from '../../config/config';
+import { CaiError, rpcCode } from '../../errors';
+import type { Host } from '../../system/host';
+import { declare } from '../support/command';
+import { tell } from '../support/terminal';
+import { Client, Ended, Refusal, type Json } from './client';
+import { Person } from './person';
+import { questionOf, View } from './view';
+
+/** Resolves with the exit status. */
+export const run = declare({
+  name: 'try',
+  description: `Talks with an agent in the terminal, by the command that editors start, in the current folder. Ctrl+C
+    stops a turn; at the prompt, it leaves. With a prompt as an argument or on stdin, it ends after that turn, and refuses
+    what the agent asks for.`,
+  arguments: [
+    ['[agent]', 'its name (default: "agent.default" in the configuration)'],
+    ['[prompt...]', 'what to ask'],
+  ],
+  action: (_, host, [agent, ...words]) => talk(agent, words.join(' '), host),
+});
+
+async function talk(name: string | undefined, words: string, host: Host): Promise<number> {
+  const agent = name ?? loadConfig(host).agent.default;
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const given = words !== '' || isTerminal ? words : await allOf(process.stdin);
+  if (!isTerminal && given.trim() === '')
+    throw new CaiError('USAGE', 'there is no prompt: give it as an argument, or on stdin');
+  const view = new View(process.stdout, !process.stdout.isTTY || Boolean(host.env.NO_COLOR));
+  const person = given === '' ? new Person() : undefined;
+  // What is logged is for `cai logs`; here it would stand between the agent's words.
+  const env = { CAI_LOG_LEVEL: 'silent', ...host.env };
+  const client = new Client(
+    ownProgram(['--acp', agent]),
+    { cwd: host.cwd, env },
+    {
+      onNotification: (method, params) => {
+        if (method === 'session/update') view.update(params);
+      },
+      onRequest: (method, params) =>
+        method === 'session/request_permission' ? permission(params, view, person) : undefined,
+    },
+  );
+  try {
+    const sessionId = await open(client, host, agent);
+    if (person === undefined) return (await turn({ client, sessionId, view }, given)) ? 0 : 1;
+    view.line(view.dim('Ctrl+C stops a turn; at the prompt, it leaves.'));
+    for (;;) {
+      const text = await person.line('> ');
+      if (text === undefined) return 0;
+      if (text.trim() !== '') await turn({ client, sessionId, view, person }, text);
+    }
+  } catch (error) {
+    // It has said on stderr why.
+    if (error instanceof Ended) return await client.ended;
+    throw error instanceof Refusal ? new CaiError('AGENT_START', error.message) : error;
+  } finally {
+    person?.leave();
+    await client.close();
+  }
+}
+
+/** Resolves with the id of a session in the current folder. */
+async function open(client: Client, { cwd }: Host, agent: string): Promise<unknown> {
+  const clientInfo = { name: 'cai-try', title: 'cai try', version };
+  await client.request('initialize', { protocolVersion: 1, clientCapabilities: {}, clientInfo });
+  try {
+    const { sessionId } = await client.request('session/new', { cwd, mcpServers: [] });
+    return sessionId;
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== rpcCode.authRequired) throw error;
+    throw new CaiError('AGENT_START', `${error.message}: run "cai login ${agent}", then try again`);
+  }
+}
+
+/** Who takes part in a turn. */
+interface Turn {
+  readonly client: Client;
+  readonly sessionId: unknown;
+  readonly view: View;
+  readonly person?: Person;
+}
+
+/** Resolves with whether the agent has come to its end. What it refuses is told. */
+async function turn({ client, sessionId, view, person }: Turn, text: string): Promise<boolean> {
+  let isStopping = false;
+  const stop = (): void => {
+    if (isStopping) return void client.close();
+    isStopping = true;
+    view.line(view.dim('  stopping; Ctrl+C once more leaves'));
+    client.notify('session/cancel', { sessionId });
+  };
+  person?.on('interrupt', stop);
+  try {
+    const { stopReason } = await client.request('session/prompt', {
+      sessionId,
+      prompt: [{ type: 'text', text }],
+    });
+    view.endLine();
+    if (stopReason !== 'end_turn') view.line(view.dim(`  (${String(stopReason)})`));
+    return stopReason === 'end_turn';
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    view.endLine();
+    tell(error.message);
+    return false;
+  } finally {
+    person?.off('interrupt', stop);
+  }
+}
+
+/** Resolves with the outcome: the option whose number the person types; else the first that rejects, else none. */
+async function permission(params: Json, view: View, person: Person | undefined): Promise<Json> {
+  const { text, options } = questionOf(params);
+  view.line(text);
+  const answer = await person?.answer(options.map((_, index) => String(index + 1)));
+  const chosen =
+    answer === undefined ? options.find(({ kind }) => kind === 'reject_once') : options[Number(answer) - 1];
+  if (chosen === undefined) return { outcome: { outcome: 'cancelled' } };
+  if (answer === undefined) view.line(view.dim(`  ${chosen.name}`));
+  return { outcome: { outcome: 'selected', optionId: chosen.optionId } };
+}

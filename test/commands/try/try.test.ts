@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cai, runCli, userWith } from '../../support/cli';
+
+const mock = resolve(__dirname, '../../../fixtures/mock-acp-server');
+const home = userWith(`[agents.mock]\ncommand = ${JSON.stringify([process.execPath, mock, '--acp'])}\n`);
+const user = { ...home, cwd: join(home.cwd!, 'project') };
+mkdirSync(user.cwd);
+
+/** Runs `cai try` on a terminal; `steps`: what is typed once the terminal shows something new that has this text. */
+async function onTerminal(steps: readonly (readonly [shown: string, typed: string])[]): Promise<string> {
+  const command = `'${process.execPath}' '${cai}' try mock`;
+  const env = { PATH: process.env.PATH, TERM: 'dumb', NO_COLOR: '1', CAI_NO_UPDATE_CHECK: '1', ...user.env };
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: user.cwd, env });
+  let [all, from, next] = ['', 0, 0];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    all += text;
+    for (let step; (step = steps[next]) !== undefined && all.includes(step[0], from); next++) {
+      from = all.length;
+      child.stdin.write(step[1]);
+    }
+  });
+  await once(child, 'close');
+  expect(next).toBe(steps.length);
+  return all.replaceAll('\r', '');
+}
+
+test('one turn with a prompt as arguments: what the agent says and does, and a refusal', async () => {
+  const { status, stdout } = await runCli(['try', 'mock', 'say so be', 'it; permission Write a.txt'], user);
+
+  expect(stdout).toBe(
+    'so be it\n  • Write a.txt\n? Write a.txt\n  1  Allow\n  2  Reject\n  Reject\npermission: reject\n',
+  );
+  expect(status).toBe(0);
+});
+
+test('one turn with a prompt on stdin', async () => {
+  expect(await runCli(['try', 'mock'], { ...user, input: 'say one;\nsay two' })).toMatchObject({
+    status: 0,
+    stdout: 'onetwo\n',
+  });
+});
+
+test('conversations on a terminal: answers, turns that are stopped, words typed ahead', async () => {
+  const shown = await onTerminal([
+    ['> ', 'permission Write\nsay typed ahead\n'],
+    ['1, 2? ', '3\n'],
+    ['1, 2? ', '1\n'],
+    ['typed ahead\r\n> ', 'wait\n'],
+    ['wait', '\u0003'],
+    ['(cancelled)\r\n> ', '\u0004'],
+  ]);
+
+  expect(shown).toContain('permission: allow\n');
+  expect(shown).toContain('  stopping; Ctrl+C once more leaves\n');
+});
+
+test('Ctrl+C refuses what is asked and stops; Ctrl+C at the prompt leaves', async () => {
+  const shown = await onTerminal([
+    ['> ', 'permission Write\n'],
+    ['1, 2? ', '\u0003'],
+    ['\n> ', '\u0003'],
+  ]);
+
+  expect(shown).toContain('permission: reject');
+});
+
+test.each([
+  [['try', 'nobody', 'hi'], 1, 'Unsupported agent: nobody'],
+  [['try', 'mock'], 2, 'cai: there is no prompt: give it as an argument, or on stdin\n'],
+  [['try', 'mock', 'exit 3'], 1, 'cai: '],
+])('%j ends with status %i', async (args, status, words) => {
+  const result = await runCli(args, user);
+
+  expect(result.stderr).toContain(words);
+  expect(result.status).toBe(status);
+});
+
+test('says how to sign in', async () => {
+  const locked = join(user.cwd, 'locked.js');
+  writeFileSync(
+    locked,
+    `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      const answer = method === 'initialize' ? { result: { protocolVersion: 1 } } : { error: { code: -32000, message: 'Authentication required' } };
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+    });`,
+  );
+  writeFileSync(home.file, `[agents.locked]\ncommand = ${JSON.stringify([process.execPath, locked])}\n`);
+
+  const { status, stderr } = await runCli(['try', 'locked', 'hi'], user);
+
+  expect(stderr).toContain('cai: Authentication required: run "cai login locked", then try again\n');
+  expect(status).toBe(11);
+});
