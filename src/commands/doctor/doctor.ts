@@ -76,7 +76,7 @@ async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Pro
 const nameWidth = 14;
 
 /** What is said in several lines, or to be done, stands below. Names of folders can be a stranger's. */
-function lineOf({ name, status, detail, remedy }: Check): string {
+export function lineOf({ name, status, detail, remedy }: Check): string {
   const indent = ' '.repeat(6 + nameWidth);
   const lines = [...detail.split('\n'), ...(remedy === undefined ? [] : [`-> ${remedy}`])];
   return `${status.padEnd(6)}${name.padEnd(nameWidth)}${lines.map(printableCharacters).join(`\n${indent}`)}\n`;

@@ -8,6 +8,8 @@ export interface AgentEntry {
   readonly command: string;
   /** Its arguments. */
   readonly args: readonly string[];
+  /** What the editor's own environment may lack; `undefined`: nothing. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** An editor whose settings are JSON, which may have comments. */
@@ -59,13 +61,15 @@ export const editors: Readonly<Record<string, Editor>> = {
 };
 
 /** Neovim is configured by a program, which is not ours to edit: what to put there. */
-export function neovimLines(name: string, { command, args }: AgentEntry): string {
+export function neovimLines(name: string, { command, args, env = {} }: AgentEntry): string {
+  const variables = Object.entries(env).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  const withEnv = variables.length === 0 ? '' : `, env = { ${variables.join(', ')} }`;
   const text = (words: readonly string[]): string => words.map((word) => JSON.stringify(word)).join(', ');
   return `-- avante.nvim
 require("avante").setup({
   provider = ${text([name])},
   acp_providers = {
-    [${text([name])}] = { command = ${text([command])}, args = { ${text(args)} } },
+    [${text([name])}] = { command = ${text([command])}, args = { ${text(args)} }${withEnv} },
   },
 })
 
@@ -75,7 +79,7 @@ require("codecompanion").setup({
     acp = {
       claude_code = function()
         return require("codecompanion.adapters").extend("claude_code", {
-          commands = { default = { ${text([command, ...args])} } },
+          commands = { default = { ${text([command, ...args])} } }${withEnv},
         })
       end,
     },

@@ -6,6 +6,7 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -30,6 +31,36 @@ export function setInFile(file: string, path: readonly string[], value: unknown)
     throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`);
   }
   return true;
+}
+
+/**
+ * Takes back what `setInFile` has set last. Where nothing else has changed since, the file is again what it was, to the byte,
+ * or goes if there was none; else only the value goes. Returns false if there is no value. Throws as `setInFile` does.
+ */
+export function unsetInFile(file: string, path: readonly string[]): boolean {
+  const now = read(file);
+  const value = now === undefined ? undefined : valueAt(parse(now), path);
+  if (now === undefined || value === undefined) return false;
+  const real = realpathSync(file);
+  const kept = newestKept(real);
+  const before = kept === undefined ? '{}\n' : read(kept)!;
+  const isAsLeft = edited(file, before, path, value) === now;
+  const without = edited(file, now, path, undefined);
+  try {
+    if (!isAsLeft) replace(real, without);
+    else if (kept === undefined) rmSync(file);
+    else renameSync(kept, real);
+  } catch (reason) {
+    throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`);
+  }
+  return true;
+}
+
+function valueAt(settings: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (inner as Record<string, unknown> | undefined)?.[key],
+    settings,
+  );
 }
 
 function edited(file: string, text: string, path: readonly string[], value: unknown): string {
@@ -70,11 +101,24 @@ function write(file: string, before: string | undefined, after: string): void {
   }
   const real = realpathSync(file);
   copyFileSync(real, unusedName(`${real}.before-cai`), constants.COPYFILE_EXCL);
+  replace(real, after);
+}
+
+/** At once: an editor may read it meanwhile. */
+function replace(real: string, text: string): void {
   const draft = `${real}.cai-draft`;
-  writeFileSync(draft, after, { mode: statSync(real).mode });
+  writeFileSync(draft, text, { mode: statSync(real).mode });
   renameSync(draft, real);
 }
 
 function unusedName(name: string): string {
   for (let number = 2, free = name; ; free = `${name}-${number++}`) if (!existsSync(free)) return free;
+}
+
+/** The last name that `unusedName` has found; `undefined`: none is in use. */
+function newestKept(file: string): string | undefined {
+  const name = `${file}.before-cai`;
+  let kept: string | undefined;
+  for (let number = 2, next = name; existsSync(next); next = `${name}-${number++}`) kept = next;
+  return kept;
 }

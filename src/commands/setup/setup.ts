@@ -6,16 +6,20 @@ import { ownValue } from '../../config/own-property';
 import { readAddress } from '../../served/client';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
+import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { editorCommand } from '../support/editor-command';
+import { tell } from '../support/terminal';
 import { editors, neovimLines } from './editors';
-import { setInFile } from './settings-file';
+import { guide } from './guide';
+import { setInFile, unsetInFile } from './settings-file';
 
 interface Options {
   readonly agent?: string;
   readonly remote?: string;
   readonly tokenFile?: string;
   readonly print?: true;
+  readonly undo?: true;
 }
 
 const names = [...Object.keys(editors), 'neovim'];
@@ -24,8 +28,9 @@ const names = [...Object.keys(editors), 'neovim'];
 export const run = declare<Options>({
   name: 'setup',
   description: `Writes into an editor's settings how it starts an agent. What stood there before is kept beside the
-    file, with ".before-cai" at the end of its name, and a number if there is such a file.`,
-  arguments: [['<editor>', names.join(', '), names]],
+    file, with ".before-cai" at the end of its name, and a number if there is such a file. Without an editor, in a
+    terminal, it leads from the engine to a first turn.`,
+  arguments: [['[editor]', names.join(', '), names]],
   options: [
     [
       '-a, --agent <name>',
@@ -34,14 +39,20 @@ export const run = declare<Options>({
     ['-r, --remote <url>', 'an agent of this server, by cai connect'],
     ['--token-file <file>', 'a file with the token for that server'],
     ['-p, --print', 'print what to write, and change nothing'],
+    ['-u, --undo', 'take it out again; what nobody has changed since is as it was before'],
   ],
-  action: (options, host, [editor]) => setup(editor!, options, host),
+  action: (options, host, [editor]) =>
+    editor === undefined
+      ? guide(options.agent, host, (word, agent) => setup(word, { agent }, host))
+      : setup(editor, options, host),
 });
 
 /** How an agent is started, and what a person sees of it. */
 interface Start {
   readonly title: string;
   readonly args: readonly string[];
+  /** As `AgentEntry` has it. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** What else is needed, a sentence. */
   readonly note?: string | undefined;
 }
@@ -51,8 +62,10 @@ function setup(word: string, options: Options, host: Host): number {
   if (editor === undefined && word !== 'neovim')
     throw new CaiError('USAGE', `"${word}" is no editor that cai can set up: ${names.join(', ')}`);
   const { remote } = options;
-  const { title, args, note } = remote === undefined ? here(options, host) : there(remote, options, host);
-  const entry = editorCommand(args);
+  const { title, args, env, note } =
+    remote === undefined ? here(options, host) : there(remote, options, host);
+  const entry = { ...editorCommand(args), ...(env && { env }) };
+  if (options.undo === true) return undo(word, title, host);
   const notes = [editor?.note, note].filter((each) => each !== undefined);
   if (editor === undefined) {
     process.stdout.write(neovimLines(title, entry));
@@ -74,12 +87,35 @@ function setup(word: string, options: Options, host: Host): number {
   return 0;
 }
 
+function undo(word: string, title: string, host: Host): number {
+  const editor = ownValue(editors, word);
+  if (editor === undefined)
+    throw new CaiError(
+      'USAGE',
+      'cai has written nothing for Neovim: remove the lines from its configuration',
+    );
+  const file = editor.file(host);
+  const isDone = unsetInFile(file, [...editor.path, title]);
+  tell(`${quoted(title)} is ${isDone ? 'no longer' : 'not'} in ${file}`);
+  return 0;
+}
+
 function here({ agent, tokenFile }: Options, host: Host): Start {
   if (tokenFile !== undefined) throw new CaiError('USAGE', '--token-file needs --remote');
   const config = loadConfig(host);
   const name = agent ?? config.agent.default;
   const { displayName } = resolveAgent(name, [], { agents: config.agents, host });
-  return { title: `${displayName} (cai)`, args: ['--acp', name] };
+  return { title: `${displayName} (cai)`, args: ['--acp', name], env: engineVariables(host) };
+}
+
+/** Where this terminal finds the engine; an editor that no shell has started has other variables. */
+function engineVariables({ env }: Host): Readonly<Record<string, string>> | undefined {
+  const found = Object.entries(env).filter(
+    (entry): entry is [string, string] =>
+      /^(DOCKER_(HOST|CONTEXT|CONFIG|TLS_VERIFY|CERT_PATH)|KUBECONFIG)$/.test(entry[0]) &&
+      entry[1] !== undefined,
+  );
+  return found.length === 0 ? undefined : Object.fromEntries(found);
 }
 
 /** Throws `CaiError('USAGE')` for an address that `cai connect` does not take. Which agents are there, the server knows. */

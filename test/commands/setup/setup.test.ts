@@ -1,4 +1,12 @@
-import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { userWith, type CliResult } from '../../support/cli';
@@ -148,7 +156,7 @@ test.each([
   [['zed', '--remote', 'ftp://x'], /begins with wss/],
   [['zed', '--token-file', 'x'], /--token-file needs --remote/],
   [['zed', '--remote', 'wss://me:secret@x'], /^(?!.*secret)/],
-  [[], /missing required argument/],
+  [[], /name an editor: cai setup zed, /],
 ])('refuses %j', async (args, words) => {
   const { status, stderr } = await setup(...args);
 
@@ -161,4 +169,69 @@ test('writes nothing for an agent that cai --acp does not know', async () => {
   expect(status).not.toBe(0);
   expect(stderr).toContain('Unsupported agent: nosuch');
   expect(() => readFileSync(fileOf('zed'))).toThrow('ENOENT');
+});
+
+test.each([...Object.keys(settings), 'neovim'])(
+  'tells %s where the engine is, as this terminal knows it',
+  async (editor) => {
+    const env = { ...user.env, DOCKER_HOST: 'unix:///run/user/1000/docker.sock', OTHER: 'x' };
+
+    const { stdout } = await runHere(['setup', editor, '--print'], { ...user, env });
+
+    expect(stdout).toMatch(/"?DOCKER_HOST"?(:| =) "unix:\/\/\/run\/user\/1000\/docker\.sock"/);
+    expect(stdout).not.toContain('OTHER');
+  },
+);
+
+describe('cai setup --undo', () => {
+  test.each([
+    ['a file with comments', '// mine\r\n{\t"a": 1,\n}'],
+    ['a file without an object', ''],
+  ])('%s is what it was, to the byte', async (_, before) => {
+    const file = fileOf('zed', before);
+    await setup('zed');
+    await setup('zed', '--agent', 'codex');
+
+    await setup('zed', '--undo', '--agent', 'codex');
+    const { status, stderr } = await setup('zed', '--undo');
+
+    expect(stderr).toBe(`cai: "Claude (cai)" is no longer in ${file}\n`);
+    expect(status).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(readdirSync(dirname(file))).toEqual(['settings.json']);
+  });
+
+  test('a file that was not there is gone', async () => {
+    await setup('zed');
+    await setup('zed', '--undo');
+
+    expect(readdirSync(dirname(fileOf('zed')))).toEqual([]);
+  });
+
+  test('what was changed since stays', async () => {
+    const file = fileOf('zed', '{ "a": 1 }');
+    await setup('zed');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"a": 1', '"a": 2 /* new */'));
+
+    await setup('zed', '--undo');
+
+    expect(readFileSync(file, 'utf8')).toContain('"a": 2 /* new */');
+    expect(parse(readFileSync(file, 'utf8'))).toEqual({ a: 2, agent_servers: {} });
+    expect(readFileSync(`${file}.before-cai`, 'utf8')).toBe('{ "a": 1 }');
+  });
+
+  test('changes nothing where nothing is to be taken out', async () => {
+    const file = fileOf('zed', '{ "agent_servers": [] }');
+
+    expect((await setup('zed', '--undo')).stderr).toBe(`cai: "Claude (cai)" is not in ${file}\n`);
+    expect(readFileSync(file, 'utf8')).toBe('{ "agent_servers": [] }');
+    expect((await setup('jetbrains', '--undo')).status).toBe(0);
+  });
+
+  test('Neovim is for people to change', async () => {
+    expect(await setup('neovim', '--undo')).toMatchObject({
+      status: 2,
+      stderr: 'cai: cai has written nothing for Neovim: remove the lines from its configuration\n',
+    });
+  });
 });

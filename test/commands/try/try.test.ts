@@ -1,31 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { cai, runCli, userWith } from '../../support/cli';
+import { runCli, userWith } from '../../support/cli';
+import { onTerminal } from '../../support/on-terminal';
 
 const mock = resolve(__dirname, '../../../fixtures/mock-acp-server');
 const home = userWith(`[agents.mock]\ncommand = ${JSON.stringify([process.execPath, mock, '--acp'])}\n`);
 const user = { ...home, cwd: join(home.cwd!, 'project') };
 mkdirSync(user.cwd);
-
-/** Runs `cai try` on a terminal; `steps`: what is typed once the terminal shows something new that has this text. */
-async function onTerminal(steps: readonly (readonly [shown: string, typed: string])[]): Promise<string> {
-  const command = `'${process.execPath}' '${cai}' try mock`;
-  const env = { PATH: process.env.PATH, TERM: 'dumb', NO_COLOR: '1', CAI_NO_UPDATE_CHECK: '1', ...user.env };
-  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: user.cwd, env });
-  let [all, from, next] = ['', 0, 0];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    all += text;
-    for (let step; (step = steps[next]) !== undefined && all.includes(step[0], from); next++) {
-      from = all.length;
-      child.stdin.write(step[1]);
-    }
-  });
-  await once(child, 'close');
-  expect(next).toBe(steps.length);
-  return all.replaceAll('\r', '');
-}
 
 test('one turn with a prompt as arguments: what the agent says and does, and a refusal', async () => {
   const { status, stdout } = await runCli(['try', 'mock', 'say so be', 'it; permission Write a.txt'], user);
@@ -44,7 +25,7 @@ test('one turn with a prompt on stdin', async () => {
 });
 
 test('conversations on a terminal: answers, turns that are stopped, words typed ahead', async () => {
-  const shown = await onTerminal([
+  const shown = await onTerminal(['try', 'mock'], user, [
     ['> ', 'permission Write\nsay typed ahead\n'],
     ['1, 2? ', '3\n'],
     ['1, 2? ', '1\n'],
@@ -58,7 +39,7 @@ test('conversations on a terminal: answers, turns that are stopped, words typed 
 });
 
 test('Ctrl+C refuses what is asked and stops; Ctrl+C at the prompt leaves', async () => {
-  const shown = await onTerminal([
+  const shown = await onTerminal(['try', 'mock'], user, [
     ['> ', 'permission Write\n'],
     ['1, 2? ', '\u0003'],
     ['\n> ', '\u0003'],
