@@ -64,7 +64,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   ],
   Help: [
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
-    ['config', 'show the configuration in effect', () => import('./workspace/config')],
+    ['config', 'show the configuration in effect; get, set, edit', () => import('./workspace/config')],
     ['update', 'install the newest version, or say how', () => import('./setup/update')],
     ['completion SHELL', 'complete words by TAB in bash, zsh, fish', () => import('./setup/completion')],
     ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],

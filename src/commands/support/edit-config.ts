@@ -10,34 +10,54 @@ import { configFileOf, configKeys, loadConfig, readIfThere } from '../../config/
 import { readSettings } from '../../config/config-reader';
 import { placesIn } from '../../config/toml-places';
 
+/** A configuration as it was parsed. */
+type Settings = Readonly<Record<string, unknown>>;
+
 /**
- * Adds to a list in the user's file what it does not have yet, and makes the file if there is none. Returns what
- * was added. Throws `CaiError('CONFIG')` for a file that is wrong, before or afterwards, or cannot be written; then
- * nothing has changed.
+ * Adds to a list in the user's file what it does not have yet. Returns what was added. Throws as `changeConfig`.
  */
 export function addToConfig(
   host: Host,
   [table, key]: readonly [table: string, key: string],
   words: readonly string[],
 ): readonly string[] {
-  const file = configFileOf(host);
+  let added: readonly string[] = [];
+  changeConfig(host, (settings) => {
+    const lists = settings[table] as Readonly<Record<string, string[]>> | undefined;
+    const held = lists?.[key] ?? [];
+    added = [...new Set(words)].filter((word) => !held.includes(word));
+    return added.length === 0 ? settings : { ...settings, [table]: { ...lists, [key]: [...held, ...added] } };
+  });
+  return added;
+}
+
+/**
+ * Changes the user's file, and makes it if there is none. Returns false, and writes nothing, if `change` returns what it was
+ * given. Throws `CaiError('CONFIG')` for a file that is wrong, before or afterwards, or cannot be written; then nothing has
+ * changed.
+ */
+export function changeConfig(host: Host, change: (settings: Settings) => Settings): boolean {
   // Says what is wrong with it, if anything.
   loadConfig(host);
-  const before = readIfThere(file);
-  const settings = parse(before) as Record<string, Record<string, string[]>>;
-  const held = settings[table]?.[key] ?? [];
-  const added = [...new Set(words)].filter((word) => !held.includes(word));
-  if (added.length === 0) return added;
-  const after = patch(before, { ...settings, [table]: { ...settings[table], [key]: [...held, ...added] } });
+  const before = readIfThere(configFileOf(host));
+  const settings = parse(before);
+  const changed = change(settings);
+  if (changed === settings) return false;
+  replaceConfig(host, patch(before, changed));
+  return true;
+}
+
+/** Replaces the user's file by a text. Throws as `changeConfig`. */
+export function replaceConfig(host: Host, text: string): void {
+  const file = configFileOf(host);
   const base = { folder: posix.dirname(file), home: host.home };
-  readSettings({ file, text: after, base, placeOf: placesIn(after) }, configKeys);
+  readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
   try {
     // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
-    replaceFile(existsSync(file) ? realpathSync(file) : file, after);
+    replaceFile(existsSync(file) ? realpathSync(file) : file, text);
   } catch (reason) {
     throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`, undefined, {
       cause: reason,
     });
   }
-  return added;
 }

@@ -1,27 +1,174 @@
 /** `cai config`: what is in effect for a workspace, and where it comes from. */
-import { resolve } from 'node:path';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
-import { quoted } from '../../system/quoted';
+import { configFileOf, configKeys, readIfThere } from '../../config/config';
+import { nameOf } from '../../config/config-reader';
+import { nearest } from '../../config/nearest';
+import { ownValue } from '../../config/own-property';
+import { CaiError, messageOf } from '../../errors';
+import { printable, quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
+import { runInteractive } from '../acp/agent-on-terminal';
 import { common, declare } from '../support/command';
+import { changeConfig, replaceConfig } from '../support/edit-config';
 import { workspaceIfAny } from '../support/named-root';
-import { table, tell, writeJson } from '../support/terminal';
+import { confirm, table, tell, writeJson } from '../support/terminal';
+
+type Settings = Readonly<Record<string, unknown>>;
+
+const keyNames = configKeys.map(({ path }) => nameOf(path));
 
 interface Options {
   readonly workspace?: string;
   readonly json?: true;
 }
 
-/** Writes the keys to stdout, and to stderr what is ignored; resolves with 0. */
+/** Resolves with 0 when it is done; what is ignored goes to stderr. */
 export const run = declare<Options>({
   name: 'config',
-  description: 'Shows every key of the configuration, its value, and where the value comes from.',
+  description: `Shows every key of the configuration, its value, and where the value comes from; get shows one value. The
+    others change your own file, in which comments stay; a value that cannot be changes nothing.`,
+  arguments: [
+    ['[word]', '"list" (default), "get", "set", "unset" or "edit"', ['list', 'get', 'set', 'unset', 'edit']],
+    ['[key]', 'such as network.egress; for all but list and edit'],
+    ['[value]', 'for set: as TOML has it; a text also without quotes'],
+  ],
   options: [common.workspace, common.json],
-  action: show,
+  footer: `
+edit opens the file in the program that VISUAL or EDITOR names, or vi.`,
+  action: async (options, host, [word = 'list', key, value]) => {
+    const isAlone = word === 'list' || word === 'edit';
+    if (isAlone ? key !== undefined : key === undefined || (word === 'set') !== (value !== undefined))
+      throw new CaiError('USAGE', 'it is "get KEY", "set KEY VALUE", "unset KEY", "edit" or nothing');
+    if (word === 'list') return await show(options, host);
+    if (word === 'get') return await get(key!, options, host);
+    if (word === 'set') return set(key!, value!, host);
+    if (word === 'unset') return unset(key!, host);
+    if (word === 'edit') return await edit(host);
+    throw new CaiError('USAGE', `${quoted(word)} is not list, get, set, unset or edit`);
+  },
 });
 
-async function show({ workspace, json }: Options, host: Host): Promise<number> {
+async function get(key: string, options: Options, host: Host): Promise<number> {
+  const found = (await originsFor(options, host)).origins.find(({ name }) => name === key);
+  if (found === undefined) throw unknownKey(key);
+  const value = masked(found.value) ?? null;
+  if (options.json === true) writeJson(value);
+  else if (value !== null) process.stdout.write(`${typeof value === 'string' ? value : quoted(value)}\n`);
+  return 0;
+}
+
+function unknownKey(key: string): CaiError {
+  const meant = nearest(key, keyNames);
+  const hint = meant === undefined ? 'see "cai config"' : `did you mean ${meant}?`;
+  return new CaiError('USAGE', `${quoted(key)} is no key of the configuration: ${hint}`);
+}
+
+function set(key: string, text: string, host: Host): number {
+  const path = pathOf(key);
+  const [first, ...others] = readings(text);
+  try {
+    changeConfig(host, (settings) => withValue(settings, path, first));
+  } catch (reason) {
+    const [other] = others;
+    if (other === undefined) throw reason;
+    changeConfig(host, (settings) => withValue(settings, path, other));
+  }
+  tell(`${key} is set in ${configFileOf(host)}`);
+  return 0;
+}
+
+function unset(key: string, host: Host): number {
+  const path = pathOf(key);
+  const isChanged = changeConfig(host, (settings) => {
+    const after = withValue(settings, path, undefined);
+    return JSON.stringify(after) === JSON.stringify(settings) ? settings : after;
+  });
+  tell(`${key} is ${isChanged ? 'no longer' : 'not'} in ${configFileOf(host)}`);
+  return 0;
+}
+
+/** The names that lead to a key, which may be quoted as in TOML. */
+function pathOf(key: string): readonly string[] {
+  try {
+    const path: string[] = [];
+    for (let at: unknown = parse(`${key} = 0`); typeof at === 'object';) {
+      const [[name, inner] = ['', undefined]] = Object.entries(at!);
+      path.push(name);
+      at = inner;
+    }
+    return path;
+  } catch {
+    throw unknownKey(key);
+  }
+}
+
+/** What may be meant: a value of TOML, or the text. */
+function readings(text: string): unknown[] {
+  try {
+    return [parse(`value = ${text}`).value, text];
+  } catch {
+    return [text];
+  }
+}
+
+/** A table with a value at the end of the path; `undefined`: without it, and without the tables that only led to it. */
+function withValue(table: Settings, [name = '', ...rest]: readonly string[], value: unknown): Settings {
+  const inner = (ownValue(table, name) ?? {}) as Settings;
+  const after = rest.length === 0 ? value : withValue(inner, rest, value);
+  const { [name]: _, ...others } = table;
+  const isEmpty = after === undefined || (value === undefined && Object.keys(after as object).length === 0);
+  return isEmpty ? others : { ...table, [name]: after };
+}
+
+/** Has the person edit a draft until it can be the configuration, or they give up. */
+async function edit(host: Host): Promise<number> {
+  const file = configFileOf(host);
+  const folder = mkdtempSync(join(tmpdir(), 'cai-config-'));
+  try {
+    const draft = join(folder, 'config.toml');
+    const before = readIfThere(file);
+    writeFileSync(draft, before);
+    const editor = host.env.VISUAL ?? host.env.EDITOR ?? 'vi';
+    for (;;) {
+      const command = ['sh', '-c', `${editor} "$1"`, 'sh', draft] as const;
+      const status = await runInteractive({ name: editor, command }, host.env);
+      const text = readFileSync(draft, 'utf8');
+      if (status !== 0 || text === before) {
+        tell(`${file} stays as it is${status === 0 ? '' : `: the editor ended with status ${status}`}`);
+        return status;
+      }
+      try {
+        replaceConfig(host, text);
+        return 0;
+      } catch (reason) {
+        const what = messageOf(reason);
+        if (!(await confirm(`${printable(what)}\nEdit it again?`, what))) return 2;
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function show(options: Options, host: Host): Promise<number> {
+  const { root, origins, notices } = await originsFor(options, host);
+  if (options.json === true) {
+    const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
+    writeJson({ workspace: root ?? null, keys, notices });
+  } else {
+    process.stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
+    notices.forEach(tell);
+  }
+  return 0;
+}
+
+/** Every key, for the workspace that is meant. */
+async function originsFor({ workspace }: Options, host: Host) {
   // Where the current folder can be no workspace, the user's file alone counts.
   const found =
     workspace === undefined
@@ -36,15 +183,7 @@ async function show({ workspace, json }: Options, host: Host): Promise<number> {
     const name = origin.name.replace(/\.[^.]*$/, '');
     tables.set(name, [...(tables.get(name) ?? []), origin]);
   }
-  const origins = [...tables.values()].flat();
-  if (json === true) {
-    const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
-    writeJson({ workspace: found?.root ?? null, keys, notices });
-  } else {
-    process.stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
-    notices.forEach(tell);
-  }
-  return 0;
+  return { root: found?.root, origins: [...tables.values()].flat(), notices };
 }
 
 function rowOf({ name, value, from }: Origin): string[] {

@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configKeys } from '../../../src/config/config';
-import { userWith } from '../../support/cli';
+import { runCli, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
@@ -80,7 +80,7 @@ describe('cai config', () => {
   test.each([
     ['a folder that cannot be a workspace', ['--workspace', '/'], /^cai: "\/" cannot be a workspace/],
     ['an unknown option', ['--jsno'], /^cai: unknown option '--jsno'.*see "cai config --help"\n$/],
-    ['an argument', ['x'], /^cai: too many arguments.*\n$/],
+    ['an argument', ['x'], /^cai: it is "get KEY".*\n$/],
   ])('ends with 2 for %s', async (_, args, message) => {
     const { status, stdout, stderr } = await runHere(['config', ...args], userWith(''));
 
@@ -98,5 +98,100 @@ describe('cai config', () => {
     expect(stderr).toBe(
       `cai: ${file}:2:1: "container.pid" is not a known key: did you mean "container.pids"?\n`,
     );
+  });
+});
+
+describe('changes of the own file', () => {
+  const comment = '# mine\n[network]\negress = "ask" # for now\n';
+  let user: ReturnType<typeof userWith>;
+  beforeEach(() => {
+    user = userWith(comment);
+  });
+  const config = (...args: string[]) => runHere(['config', ...args], { ...user, cwd: root });
+
+  test.each([
+    ['a text without quotes', 'network.egress', 'listed', 'listed'],
+    ['a text with quotes', 'agent.default', '"codex"', 'codex'],
+    ['a number', 'container.pids', '2000', '2000'],
+    ['a number that is to be a text', 'agents.mine.command', '["x", "1"]', '["x","1"]'],
+    ['a list', 'image.apt', '["jq", "make"]', '["jq","make"]'],
+    ['a name with a dot', 'agents."a.b".command', '["x"]', undefined],
+  ])('%s is set and told', async (_, key, value, shown) => {
+    expect(await config('set', key, value)).toEqual({
+      status: 0,
+      stdout: '',
+      stderr: `cai: ${key} is set in ${user.file}\n`,
+    });
+    expect(readFileSync(user.file, 'utf8')).toMatch(/^# mine$/m);
+    if (shown !== undefined) expect((await config('get', key)).stdout).toBe(`${shown}\n`);
+    else expect((await config('--json')).stdout).toContain('a.b');
+  });
+
+  test('what was set is taken out again, with the table that it was alone in', async () => {
+    await config('set', 'agents.mine.command', '["x"]');
+    await config('set', 'agents.mine.env', '{ A = "1" }');
+    await config('unset', 'agents.mine.env.A');
+
+    expect(await config('get', 'agents.mine.env')).toMatchObject({ status: 2 });
+    expect((await config('unset', 'agents.mine.command')).stderr).toBe(
+      `cai: agents.mine.command is no longer in ${user.file}\n`,
+    );
+    expect(readFileSync(user.file, 'utf8')).toBe(comment);
+    expect((await config('unset', 'agent.default')).stderr).toBe(
+      `cai: agent.default is not in ${user.file}\n`,
+    );
+  });
+
+  test.each([
+    [['set', 'network.egress', 'sometimes'], '"network.egress" must be "ask" or "listed" or "open"'],
+    [['set', 'container.pids', 'many'], '"container.pids" must be'],
+    [['set', 'nothing.here', '1'], '"nothing" is not a known key'],
+    [['set', 'a = 1\nb', '1'], 'config.toml'],
+    [['set', '[', '1'], '"[" is no key of the configuration'],
+    [
+      ['get', 'network.egres'],
+      '"network.egres" is no key of the configuration: did you mean network.egress?',
+    ],
+    [['get'], 'it is "get KEY", "set KEY VALUE", "unset KEY", "edit" or nothing'],
+    [['set', 'agent.default'], 'it is "get KEY", "set KEY VALUE"'],
+    [['edit', 'agent.default'], 'it is "get KEY", "set KEY VALUE"'],
+    [['put', 'agent.default'], '"put" is not list, get, set, unset or edit'],
+  ])('%j is refused and changes nothing', async (args, words) => {
+    const { status, stderr } = await config(...args);
+
+    expect(stderr).toContain(words);
+    expect(status).toBe(2);
+    expect(readFileSync(user.file, 'utf8')).toBe(comment);
+  });
+
+  test('a password in an address is not shown', async () => {
+    writeFileSync(user.file, '[network]\nhttps_proxy = "http://ann:secret@proxy.example:3128"\n');
+
+    expect((await config('get', 'network.https_proxy')).stdout).toBe('http://***@proxy.example:3128\n');
+  });
+
+  const edit = (program: string) =>
+    runCli(['config', 'edit'], { ...user, cwd: root, env: { ...user.env, VISUAL: program } });
+
+  test('an editor edits a draft, which replaces the file', async () => {
+    expect(await edit('sed -i s/ask/open/')).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(user.file, 'utf8')).toBe(comment.replace('ask', 'open'));
+  });
+
+  test.each([
+    ['what cannot be', 'sed -i s/ask/often/', 2, 'must be "ask" or "listed" or "open"\n'],
+    ['no change', 'true', 0, 'stays as it is\n'],
+    [
+      'an editor that fails',
+      'sh -c "echo >$1; exit 3"',
+      3,
+      'stays as it is: the editor ended with status 3\n',
+    ],
+  ])('%s leaves the file as it is', async (_, program, expected, words) => {
+    const { status, stderr } = await edit(program);
+
+    expect(stderr).toContain(words);
+    expect(status).toBe(expected);
+    expect(readFileSync(user.file, 'utf8')).toBe(comment);
   });
 });
