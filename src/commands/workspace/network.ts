@@ -70,7 +70,8 @@ Rules:
 
 JSON of list: workspace (null: none), agent, egress, egressFrom, rules: each with rule, effect ("allow" or
 "deny"), source ("configuration", "repository", "decision", "agent" or "common") and from; faults: sentences.
-JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", "refused" or "ended") and because.`,
+JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", "refused",
+"failed" or "ended") and because.`,
   action: async (options, host, [word = 'list', ...rules]) => {
     const act = Object.hasOwn(words, word) ? words[word] : undefined;
     if (act === undefined) throw new CaiError('USAGE', unknownWord(word));

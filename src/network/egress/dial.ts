@@ -21,7 +21,7 @@ const familyMs = 2_000;
 export class Dialler {
   /** `extraHosts`: names of the user's configuration, each `name:address`. */
   constructor(
-    private readonly policy: Pick<Policy, 'permitted'>,
+    private readonly policy: Pick<Policy, 'permitted' | 'noteFailure'>,
     private readonly network: HostNetwork,
     private readonly extraHosts: readonly string[],
   ) {}
@@ -36,7 +36,7 @@ export class Dialler {
     const proxy = this.proxyFor(place, 'https');
     if (proxy === undefined) return await this.direct(place);
     await this.check(place);
-    return await throughProxy(place, proxy);
+    return await this.#noted(place, throughProxy(place, proxy));
   }
 
   /**
@@ -44,7 +44,20 @@ export class Dialler {
    * policy permits. Rejects with a `Refusal`.
    */
   async direct(place: Place): Promise<Duplex> {
-    return await connected(place, await this.#addressesOf(place));
+    const addresses = this.#addressesOf(place);
+    return await this.#noted(
+      place,
+      addresses.then((all) => connected(place, all)),
+    );
+  }
+
+  /** Notes it when the connection is not made, unless that is because it is refused. */
+  async #noted(place: Place, connecting: Promise<Duplex>): Promise<Duplex> {
+    return await connecting.catch((reason: unknown) => {
+      const { message, status } = reason as Refusal;
+      if (status !== 403) this.policy.noteFailure(place, message);
+      throw reason;
+    });
   }
 
   /**

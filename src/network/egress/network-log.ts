@@ -12,9 +12,9 @@ import { networkFolder } from './decisions';
 import { unlessFails, unlessGone } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
-/** What became of a connection; `ended`: it was open, and then no longer allowed. */
+/** What became of a connection; `failed`: it was allowed, and not made; `ended`: it was open, and then no longer allowed. */
 export type Outcome = (typeof outcomes)[number];
-const outcomes = ['allowed', 'refused', 'ended'] as const;
+const outcomes = ['allowed', 'refused', 'failed', 'ended'] as const;
 
 /** A line of the log. */
 export interface NetworkEntry {

@@ -98,6 +98,11 @@ export class Policy {
     this.options.note(text, 'ended', because);
   }
 
+  /** Notes that a place which was admitted could not be reached. */
+  noteFailure(place: Place, because: string): void {
+    this.options.note(placeText(place), 'failed', because);
+  }
+
   /** The addresses of a name that may be dialled. Fails with a `Refusal` if there is none. */
   permitted(place: Place, addresses: readonly string[]): string[] {
     const decided = this.options.decisions();

@@ -2,6 +2,7 @@
 import { realOrSame } from '../../system/real-path';
 import {
   besidesOf,
+  copyOf,
   folderNow,
   innerBaselines,
   nameOf,
@@ -11,7 +12,8 @@ import {
   writeTold,
   type Baseline,
 } from '../protect/baseline';
-import { contentsOf, placesIn, unitsIn, type Content } from '../protect/inventory';
+import { contentsOf, fileIn, placesIn, unitsIn, type Content } from '../protect/inventory';
+import { differsInUpstreams } from './upstreams';
 
 /** A file that is not as its baseline has it. */
 export interface Change {
@@ -34,9 +36,11 @@ export interface Change {
 /** All changes in the workspace with that root, sorted by folders and names. */
 export function changesIn(state: string, root: string): Change[] {
   return [
-    ...changesOf(root, root, readBaseline(state, root)),
-    ...innerBaselines(state, root).flatMap((baseline) => changesOf(root, baseline.folder, baseline)),
-    ...besidesOf(state, root).flatMap((folder) => changesOf(root, folder, readBaseline(state, folder))),
+    ...changesOf(state, root, root, readBaseline(state, root)),
+    ...innerBaselines(state, root).flatMap((baseline) => changesOf(state, root, baseline.folder, baseline)),
+    ...besidesOf(state, root).flatMap((folder) =>
+      changesOf(state, root, folder, readBaseline(state, folder)),
+    ),
   ];
 }
 
@@ -84,7 +88,21 @@ export function forgetTold(state: string, changes: readonly Change[]): void {
   }
 }
 
-function changesOf(root: string, folder: string, baseline: Baseline | undefined): Change[] {
+/** Whether nothing but upstreams of branches is different in git's configuration. */
+function isUpstreamOf(
+  path: string,
+  now: Content,
+  before: string | undefined,
+  copy: (digest: string) => Buffer | undefined,
+): boolean {
+  if (before === undefined || !/(?:^|\/)\.git\/config$/.test(path)) return false;
+  const [was, is] = [fileIn(before), fileIn(now.state)];
+  if (was === undefined || was.mode !== is?.mode || now.bytes === undefined) return false;
+  const bytes = copy(was.digest);
+  return bytes !== undefined && differsInUpstreams(bytes.toString('latin1'), now.bytes.toString('latin1'));
+}
+
+function changesOf(state: string, root: string, folder: string, baseline: Baseline | undefined): Change[] {
   // A link that has taken the place of the folder leads elsewhere, and is not followed.
   const places = realOrSame(folder) === folder ? placesIn(folder, unitsIn(folder, baseline)) : [];
   const isInKnown = (unit: string): boolean => baseline?.units.has(unit) === true;
@@ -92,7 +110,8 @@ function changesOf(root: string, folder: string, baseline: Baseline | undefined)
   const there = places.flatMap(({ path, unit }, index): Change[] => {
     const now = contents[index]!;
     const before = baseline?.states.get(path);
-    if (now.state === before) return [];
+    if (now.state === before || isUpstreamOf(path, now, before, (digest) => copyOf(state, folder, digest)))
+      return [];
     const kind = baseline === undefined ? 'unknown' : before === undefined ? 'new' : 'changed';
     return [
       { kind, folder, path, name: nameOf(root, folder, path), before, now, isInKnown: isInKnown(unit) },

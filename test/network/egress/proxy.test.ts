@@ -228,6 +228,7 @@ describe('a tunnel', () => {
     expect(await exchange(await given(), `CONNECT site.example:${port} HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 502 cai: site\.example:\d+ cannot be reached \(.*ECONNREFUSED/,
     );
+    expect(noted.at(-1)).toMatch(/^failed: site\.example:\d+ cannot be reached /);
   });
 
   test('tells that a name is not known', async () => {
@@ -236,6 +237,7 @@ describe('a tunnel', () => {
     expect(await exchange(port, 'CONNECT nothing.invalid:443 HTTP/1.1\r\nHost: x\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 502 cai: the name nothing\.invalid cannot be looked up/,
     );
+    expect(noted.at(-1)).toMatch(/^failed: the name nothing\.invalid cannot be looked up/);
   });
 });
 
@@ -516,6 +518,9 @@ describe('behind a proxy of this machine', () => {
     const internal = await exchange(own, 'CONNECT localhost:22 HTTP/1.1\r\nHost: x\r\n\r\n');
 
     expect(refused).toMatch(/^HTTP\/1\.1 502 .*the proxy of this machine answers with status 407/);
+    expect(noted).toContainEqual(
+      expect.stringMatching(/^failed: .*the proxy of this machine answers with status 407/),
+    );
     expect([denied.slice(0, 12), internal.slice(0, 12)]).toEqual(['HTTP/1.1 403', 'HTTP/1.1 403']);
     expect(heads).toEqual(['CONNECT closed.example:443 ']);
   });

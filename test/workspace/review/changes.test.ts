@@ -28,6 +28,22 @@ test('what is new, changed, made executable or gone is told, in all folders of s
   ]);
 });
 
+test('upstreams of branches in the configuration of git are not told, unless there is more', () => {
+  const config = '[core]\n\tbare = false\n[remote "origin"]\n\turl = x\n';
+  const branch = '[branch "a"]\n\tremote = origin\n\tmerge = refs/heads/a\n';
+  write('.git/config', config);
+  recordBaseline(state, root);
+  write('.git/config', config + branch);
+  expect(found()).toEqual([]);
+
+  write('.git/config', `${config}${branch}[core]\n\tpager = x\n`);
+  expect(found()).toEqual(['changed .git/config']);
+
+  write('.git/config', config + branch);
+  chmodSync(join(root, '.git/config'), 0o666);
+  expect(found()).toEqual(['changed .git/config']);
+});
+
 test('without what was written down, all is unknown', () => {
   write('.envrc');
   expect(found()).toEqual(['unknown .envrc']);
