@@ -14,6 +14,8 @@ interface CatalogEntry {
   readonly displayName: string;
   /** In our image as well as on this machine; the program is looked up on PATH. */
   readonly command: readonly string[];
+  /** What people run in a terminal, where it is in our image: the agent's own interface. */
+  readonly interface: readonly [string, ...string[]];
   /** The npm packages, with their versions, that are installed in its image; none: npm does not have the agent. */
   readonly packages: readonly string[];
   readonly signIn: SignInCommands;
@@ -77,6 +79,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   claude: {
     displayName: 'Claude',
     command: ['claude-agent-acp'],
+    interface: ['claude-agent-acp', '--cli'],
     packages: ['@agentclientprotocol/claude-agent-acp@0.100.0'],
     signIn: {
       login: ['claude-agent-acp', '--cli', 'auth', 'login'],
@@ -87,6 +90,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   gemini: {
     displayName: 'Gemini CLI',
     command: ['gemini', '--acp'],
+    interface: ['gemini'],
     packages: ['@google/gemini-cli@0.61.0'],
     signIn: {
       login: ['gemini'],
@@ -103,6 +107,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   codex: {
     displayName: 'Codex',
     command: ['codex-acp'],
+    interface: ['codex-acp', 'cli'],
     packages: ['@agentclientprotocol/codex-acp@2.6.0'],
     signIn: {
       login: ['codex-acp', 'cli', 'login'],
@@ -115,12 +120,14 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   opencode: {
     displayName: 'OpenCode',
     command: ['opencode', 'acp'],
+    interface: ['opencode'],
     packages: ['opencode-ai@1.18.33'],
     signIn: { login: ['opencode', 'auth', 'login'], logout: ['opencode', 'auth', 'logout'] },
   },
   qwen: {
     displayName: 'Qwen Code',
     command: ['qwen', '--acp'],
+    interface: ['qwen'],
     packages: ['@qwen-code/qwen-code@0.24.4'],
     signIn: {
       login: ['qwen'],
@@ -131,6 +138,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   copilot: {
     displayName: 'GitHub Copilot',
     command: ['copilot', '--acp'],
+    interface: ['copilot'],
     packages: ['@github/copilot@1.0.102'],
     // Without a keyring, as in a container, it keeps its token among its settings.
     signIn: {
@@ -142,6 +150,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   cursor: {
     displayName: 'Cursor',
     command: ['cursor-agent', 'acp'],
+    interface: ['cursor-agent'],
     packages: [],
     signIn: { login: ['cursor-agent', 'login'], logout: ['cursor-agent', 'logout'] },
   },

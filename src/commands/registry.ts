@@ -36,6 +36,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   "In the workspace's container, which is created when needed": [
     ['exec COMMAND...', 'run a command', () => import('./run/exec')],
     ['shell', 'open a shell', () => import('./run/shell')],
+    ['AGENT [agent args...]', "run the agent's own interface: cai claude"],
     ['forward PORT...', 'reach its ports on 127.0.0.1', () => import('./run/forward')],
   ],
   'What containers reach': [
@@ -89,11 +90,15 @@ const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
 
 /** For completion. */
 const known = {
-  first: Object.values(groups).flatMap((rows) =>
-    rows
-      .filter(([usage]) => usage !== '' && !usage.includes(' --'))
+  first: [
+    ...Object.values(groups)
+      .flat()
+      .filter(([usage]) => /^[^A-Z]/.test(usage) && !usage.includes(' --'))
       .map(([usage, text]) => [usage.split(' ')[0]!, text] as const),
-  ),
+    ...Object.entries(catalog)
+      .filter(([name]) => !Object.hasOwn(commands, name))
+      .map(([name, { displayName }]) => [name, `run ${displayName} in the container`] as const),
+  ],
   declared: async (name: string) => (await ownValue(commands, name)?.())?.run.declaration,
 };
 
@@ -130,6 +135,12 @@ export function help(): number {
 export async function run(name: string, args: readonly string[], host: Host): Promise<number> {
   if (name === 'complete') return await (await import('./setup/completion')).complete(args, known, host);
   const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
+  const agent = ownValue(catalog, name);
+  if (load === undefined && agent !== undefined) {
+    const { runInContainer } = await import('./run/exec');
+    const command = [...agent.interface, ...args] as const;
+    return await runInContainer(command, { agent: name, env: [], tty: host.isOnTerminal }, host);
+  }
   if (load === undefined) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;

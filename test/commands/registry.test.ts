@@ -121,3 +121,12 @@ describe('the commands about containers', () => {
     },
   );
 });
+
+test("the name of an agent stands for the agent's own interface, in a container", async () => {
+  const options = userWith('', { DOCKER_HOST: 'unix:///no/such/engine.sock' });
+
+  const { status, stderr } = await runHere(['gemini', '--help'], { ...options, cwd: newFolder() });
+
+  expect(stderr).toContain('is not running');
+  expect(status).toBe(11);
+});

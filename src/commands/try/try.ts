@@ -26,7 +26,7 @@ export const run = declare({
 
 async function talk(name: string | undefined, words: string, host: Host): Promise<number> {
   const agent = name ?? loadConfig(host).agent.default;
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const isTerminal = host.isOnTerminal;
   const given = words !== '' || isTerminal ? words : await allOf(process.stdin);
   if (!isTerminal && given.trim() === '')
     throw new CaiError('USAGE', 'there is no prompt: give it as an argument, or on stdin');

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { catalog } from '../../../src/agent/catalog';
 import { commands } from '../../../src/commands/registry';
 import { fakeEngine } from '../../container/fake-engine';
 import { cai, userWith } from '../../support/cli';
@@ -23,12 +24,11 @@ async function offered(words: readonly string[], env: NodeJS.ProcessEnv = {}): P
     .map((line) => line.split('\t')[0]!);
 }
 
-test('every command is offered, once and with its help', async () => {
+test('every command and agent is offered, once and with its help', async () => {
   const { stdout } = await runHere(['complete', '--', ''], user);
 
-  expect((await offered([''])).sort()).toEqual(
-    [...Object.keys(commands), '--acp', 'acp', '--help', '--version'].sort(),
-  );
+  const names = new Set([...Object.keys(commands), ...Object.keys(catalog), '--acp', 'acp']);
+  expect((await offered([''])).sort()).toEqual([...names, '--help', '--version'].sort());
   expect(stdout).toContain('\nexec\trun a command\n');
 });
 
