@@ -4,6 +4,8 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { HostNetwork } from '../config/config';
+import { CaiError, messageOf } from '../errors';
+import { unlessFails } from '../system/unless';
 import { placeOfUrl, placeText, type Place } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
 
@@ -22,18 +24,27 @@ export function proxyFor(proxies: Proxies, place: Place, kind: 'http' | 'https')
   return proxy === undefined || proxy === '' || isExempt ? undefined : new URL(proxy);
 }
 
-/** The proxy that leads to a server, as the configuration says, else the environment; `undefined`: none. */
+/**
+ * The proxy that leads to a server, as the configuration says, else the environment; `undefined`: none. Fails with
+ * `CaiError('CONFIG')` for a variable with something else than the address of a proxy that speaks HTTP.
+ */
 export function proxyToServer(network: HostNetwork, env: NodeJS.ProcessEnv, url: URL): URL | undefined {
   const place = placeOfUrl(url.href.replace(/^ws/, 'http'));
   if (place === undefined || isLoopback(url.hostname)) return undefined;
   const named = (name: string): string | undefined => env[name] ?? env[name.toUpperCase()];
+  const kind = url.protocol === 'ws:' ? 'http' : 'https';
+  const { httpProxy, httpsProxy, noProxy = named('no_proxy') } = network;
+  const configured = kind === 'http' ? httpProxy : httpsProxy;
   // As curl has it, an address without a scheme is one of HTTP.
-  const address = (name: string): string | undefined =>
-    named(name)?.replace(/^(?!https?:\/\/)(?=.)/, 'http://');
-  const httpProxy = network.httpProxy ?? address('http_proxy');
-  const httpsProxy = network.httpsProxy ?? address('https_proxy');
-  const proxies = { httpProxy, httpsProxy, noProxy: network.noProxy ?? named('no_proxy') };
-  return proxyFor(proxies, place, url.protocol === 'ws:' ? 'http' : 'https');
+  const found = configured ?? named(`${kind}_proxy`)?.replace(/^(?!\w+:\/\/)(?=.)/, 'http://');
+  const isUsable =
+    !found || (/^https?:/i.test(found) && unlessFails(() => credentialsFor(new URL(found))) !== undefined);
+  if (!isUsable)
+    throw new CaiError(
+      'CONFIG',
+      `${kind.toUpperCase()}_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128: correct it, or set network.${kind}_proxy in your configuration`,
+    );
+  return proxyFor({ httpProxy: found, httpsProxy: found, noProxy }, place, kind);
 }
 
 /**
@@ -60,10 +71,14 @@ export async function tunnelTo(
   try {
     const [{ statusCode }, socket] = await answered;
     if (statusCode === 200) return { socket, servername: isIP(place.host) === 0 ? place.host : '' };
-    throw new Error(`the proxy of this machine answers with status ${statusCode} for ${placeText(place)}`);
+    socket.destroy();
+    throw new Error(`answers with status ${statusCode} for ${placeText(place)}`);
   } catch (reason) {
     asking.destroy();
-    throw reason;
+    const why = signal.aborted
+      ? 'does not answer'
+      : messageOf(reason).replace(/^(?!answers)/, 'cannot be used: ');
+    throw new Error(`the proxy of this machine, ${proxy.host}, ${why}`, { cause: reason });
   }
 }
 

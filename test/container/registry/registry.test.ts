@@ -268,7 +268,7 @@ describe('a registry elsewhere', () => {
     const { network: own } = await elsewhere(made, undefined, 407);
 
     expect(await failure(registryOf({}, own).find('registry.invalid/x:1'))).toMatchObject(
-      expectedError('IMAGE', /proxy of this machine answers with status 407 for registry\.invalid:443/),
+      expectedError('IMAGE', /proxy of this machine, \S+, answers with status 407 for registry\.invalid:443/),
     );
   });
 });

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { proxyToServer } from '../../../src/network';
+import { proxyToServer, tunnelTo } from '../../../src/network';
+import { patienceMs } from '../../support/patience';
 import { certificate } from '../../support/certificate';
 import { Editor } from './editor';
 import { ScriptedServer } from './scripted-server';
@@ -26,6 +27,38 @@ describe('the proxy to a server', () => {
     expect(proxyFor(wss, { HTTPS_PROXY: '' })).toBeUndefined();
     expect(proxyFor(new URL('wss://127.0.0.1/acp'), { HTTPS_PROXY: 'http://p:1' })).toBeUndefined();
   });
+});
+
+test.each(['http://[', 'http://user:%zz@proxy:1', 'socks5://127.0.0.1:1'])(
+  'HTTPS_PROXY=%s is told, and what to do',
+  async (value) => {
+    const editor = new Editor(['wss://box.internal'], { HTTPS_PROXY: value });
+
+    expect(await editor.ended()).toBe(2);
+    const { stderr } = editor;
+    expect(stderr).toMatch(/^cai: HTTPS_PROXY is not the address of an HTTP proxy.*network\.https_proxy/);
+    expect(stderr).not.toContain(value);
+  },
+);
+
+test.each<[string, (socket: Socket) => void, RegExp]>([
+  [
+    'refuses',
+    (socket) => socket.end('HTTP/1.1 407 No\r\n\r\n'),
+    /answers with status 407 for box\.internal:443/,
+  ],
+  ['hangs up', (socket) => void socket.destroy(), /cannot be used: .*socket hang up/],
+])('a proxy that %s is named', async (_, act, words) => {
+  const proxy = createServer().on('connect', (_request, socket: Socket) => act(socket));
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const way = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const place = { host: 'box.internal', port: 443 };
+
+  const tunnel = tunnelTo(place, new URL(`http://${way}`), AbortSignal.timeout(patienceMs));
+
+  await expect(tunnel).rejects.toThrow(`the proxy of this machine, ${way}, `);
+  await expect(tunnel).rejects.toThrow(words);
+  proxy.close();
 });
 
 describe('behind a proxy', () => {
