@@ -43,6 +43,12 @@ export function messageWithin(line: Buffer): Buffer | undefined {
   return isQuoted || after!.trim() !== '' ? undefined : line.subarray(start, end);
 }
 
+/** How long an answer that a line may only quote is waited for, in milliseconds. */
+const quotedMs = 2_000;
+/** How much of such a line is looked at, in bytes, and how many objects. */
+const maxQuoted = 64 * 1024;
+const maxObjects = 8;
+
 /** Answers for lines that cannot be passed on. */
 export class Defects {
   constructor(private readonly core: Core) {}
@@ -67,13 +73,18 @@ export class Defects {
   /** A line of an agent that is not a message. It is logged without its content, which could be secret. */
   fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
     this.core.log.warn({ root: child.root, bytes: line.length, defect }, 'a line of the agent was dropped');
-    // A line that begins otherwise is not meant as a message, even if it quotes one, as a log line may.
-    if (line[skipSpace(line, 0)] !== openBrace) return;
-    const skim = new Skim();
-    skim.push(line);
+    const start = skipSpace(line, 0);
+    const isMessage = line[start] === openBrace;
     const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
     const beginning = quoted(line.toString('utf8', 0, 80));
-    this.#refuseFromAgent(child, skim, { code, message: `${texts[defect!]}. It begins with ${beginning}` });
+    const error = { code, message: `${texts[defect!]}. It begins with ${beginning}` };
+    for (const at of isMessage ? [start] : answersIn(line)) {
+      const skim = new Skim();
+      skim.push(line.subarray(at));
+      if (isMessage) this.#refuseFromAgent(child, skim, error);
+      // A log line may quote an answer that comes at once. Else this was it.
+      else setTimeout(() => failAnswered(child, skim, error), quotedMs).unref();
+    }
   }
 
   /** A line of the editor that is longer than the limit. */
@@ -102,10 +113,9 @@ export class Defects {
   }
 
   /** Fails the request that the line would have answered, or answers the request that it would have been. */
-  #refuseFromAgent(child: WorkspaceChild, { id, ids, isMethod, isResponse }: Skim, error: RpcError): void {
-    const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
-    const isAnswer = isResponse || !isMethod;
-    const failed = isAnswer ? ids.filter((each) => child.open.fail(each, reason)) : [];
+  #refuseFromAgent(child: WorkspaceChild, skim: Skim, error: RpcError): void {
+    const failed = failAnswered(child, skim, error);
+    const { id, isMethod } = skim;
     if (isMethod && id !== undefined && failed.length === 0) child.answer(errorLine(id, error));
   }
 
@@ -129,6 +139,29 @@ export class Defects {
     request.child.answer(errorLine(request.childId, error));
     return true;
   }
+}
+
+/** Fails the requests that the line would have answered; returns their ids. */
+function failAnswered(
+  child: WorkspaceChild,
+  { ids, isMethod, isResponse }: Skim,
+  error: RpcError,
+): readonly string[] {
+  const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
+  return isResponse || !isMethod ? ids.filter((each) => child.open.fail(each, reason)) : [];
+}
+
+/**
+ * Where answers may begin on a line with words: the first few objects, if one has what only ACP's results have. An agent
+ * may write the messages of its MCP servers to its log, whose ids are those of our requests.
+ */
+function answersIn(line: Buffer): number[] {
+  const places: number[] = [];
+  if (!/"(stopReason|sessionId)"|"result"\s*:\s*(null|$)/.test(line.toString('latin1', 0, maxQuoted)))
+    return places;
+  for (let at = line.indexOf('{"'); at >= 0 && places.length < maxObjects; at = line.indexOf('{"', at + 1))
+    places.push(at);
+  return places;
 }
 
 /** Source: ACP v1, `ErrorCode` is an int32. */
