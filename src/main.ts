@@ -3,6 +3,7 @@ import { version } from '../package.json';
 import { signInToken } from './agent/sign-in-argument';
 import * as errors from './errors';
 import { printable } from './system/quoted';
+import { Host } from './system/host';
 import { hostOf } from './system/paths/search-path';
 
 /** What `bin/cai` hands to the other bundles as their `errors.ts`. */
@@ -17,6 +18,8 @@ export async function main(args: readonly string[], host = hostOf(process.env)):
     const token = signInToken(args);
     if (token === undefined && isAcp && !wantsHelp)
       return await (await import('./commands/acp/acp')).run(rest, host);
+    if (command === 'cursor' && !/^(usage|status|models|--help|-h)$/.test(rest[0] ?? ''))
+      return await (await import('./commands/acp/acp')).run(['cursor', ...rest], direct(host));
     if (['--version', '-V', '-v', 'version'].includes(command)) {
       process.stdout.write(`cai ${version}\n`);
       return 0;
@@ -30,6 +33,11 @@ export async function main(args: readonly string[], host = hostOf(process.env)):
   } catch (error) {
     return report(error);
   }
+}
+
+/** Agents are programs of this machine. */
+function direct({ env, cwd }: Host): Host {
+  return new Host({ ...env, CAI_ACP_DIRECT_SPAWN: '1' }, cwd);
 }
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */

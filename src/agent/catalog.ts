@@ -156,6 +156,9 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
   },
 };
 
+/** The adapter for Cursor's command line: in our package, and where it is put into a container. */
+export const cursorAdapter = { packaged: 'dist/cursor/main.js', inContainer: '/run/cai/cai-cursor' } as const;
+
 /** Ids of the registry's entries for the same programs, by which our own are found, too. */
 export const aliases: Readonly<Record<string, string>> = {
   // Names of the adapter, from the oldest on.

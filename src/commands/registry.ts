@@ -23,6 +23,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['--acp [agent] [agent args...]', 'speak ACP on stdin and stdout'],
     ['acp [agent] [agent args...]', 'the same'],
     ['connect [URL]', 'speak it with an agent on a server', () => import('./serve/connect')],
+    ['cursor', "speak it with Cursor's command line, on this machine", () => import('./setup/cursor')],
     ['setup [EDITOR]', "write it into an editor's settings", () => import('./setup/setup')],
     ['try [AGENT]', 'talk with an agent here, as an editor does', () => import('./try/try')],
     ['agents', 'which agents there are; search, show, update', () => import('./setup/agents')],

@@ -31,6 +31,8 @@ const tables = {
     name: key('name', text, 'never'),
     packages: key('packages', packages, 'never'),
     settings: key('settings', settingNames, 'never'),
+    // Of "cursor" alone; without it: auto.
+    adapter: key('adapter', oneOf('auto', 'native', 'stream-json'), 'never'),
   },
   acp: {
     terminal: key('terminal', oneOf('container', 'off'), 'never', 'container'),

@@ -1,7 +1,8 @@
 /** What `cursor-agent` says about itself and its user. */
+import { messageOf } from '../errors';
 import { wantsSignIn } from './failures';
 import type { Program, Said } from './program';
-import { firstText, shapeOf, type Shape } from './shapes';
+import { firstText, shapeOf, type Shape } from './output/shapes';
 import { objectIn } from '../system/unless';
 
 /** A model of the account. */
@@ -49,14 +50,21 @@ export class Account {
     return models;
   }
 
-  /** Version, plan and user, as `about` and `status` have them. */
+  /** Version, plan and user, as `about` and `status` have them; null: the program does not say. */
   async status(): Promise<Shape> {
     const [about, status] = await Promise.all(
       ['about', 'status'].map(
         async (command) => await this.program.ask([command, '--format', 'json'], this.cwd),
       ),
     );
-    return { about: toldBy(about!), status: toldBy(status!), hasKey: this.hasKey };
+    const { cliVersion, version } = toldBy(about!);
+    const { isAuthenticated } = toldBy(status!);
+    return {
+      isHealthy: about!.status === 0 && status!.status === 0,
+      version: firstText(cliVersion, version) ?? null,
+      isSignedIn: typeof isAuthenticated === 'boolean' ? isAuthenticated : null,
+      ...{ about: toldBy(about!), status: toldBy(status!), hasKey: this.hasKey },
+    };
   }
 
   /** Runs the sign-in, which opens a browser or names a page. Resolves with what came of it. */
@@ -80,6 +88,7 @@ export function modelsIn(text: string): Model[] {
   return [...new Map(found.map((model) => [model.id, model])).values()];
 }
 
-function toldBy({ stdout, words, status }: Said): Shape {
+function toldBy({ stdout, words, status, startError }: Said): Shape {
+  if (startError !== undefined) return { error: `it cannot be started: ${messageOf(startError)}` };
   return objectIn(stdout) ?? { error: words === '' ? `no JSON, exit status ${status ?? 'none'}` : words };
 }

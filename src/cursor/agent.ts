@@ -1,4 +1,5 @@
 /** The agent that editors see: what each call of ACP does. */
+import { existsSync } from 'node:fs';
 import {
   agent,
   RequestError,
@@ -14,11 +15,12 @@ import { signInError } from './failures';
 import { helloTo, modes, noModel, settingsOf, signInMethods, type Settings } from './offers';
 import { promptText, titleOf } from './prompt-text';
 import type { Program } from './program';
-import { joined, type SessionRecord, type SessionStore, type Spent } from './sessions';
-import { firstText, shapeOf, type Shape } from './shapes';
-import type { Tokens } from './stream';
-import { Todos } from './todos';
+import type { SessionRecord, SessionStore } from './sessions';
+import { firstText, shapeOf } from './output/shapes';
+import type { Tokens } from './output/stream';
+import { Todos } from './output/todos';
 import { runTurn, type Turn } from './turn';
+import { spentWith, usageOf } from './usage';
 
 /** How long a sign-in may take, in milliseconds. */
 const signInMs = 600_000;
@@ -56,7 +58,7 @@ export class CursorAgent {
   app(): AgentApp {
     const { account, store } = this.options;
     return agent({ name: 'cai-cursor' })
-      .onRequest('initialize', ({ params }) => helloTo(params))
+      .onRequest('initialize', ({ params }) => helloTo(params, store.isLasting))
       .onRequest('authenticate', async ({ params }) => await this.#signIn(params.methodId))
       .onRequest('logout', async () => await this.#signOut())
       .onRequest('session/new', async ({ params }) => await this.#new(params.cwd, params.mcpServers.length))
@@ -92,7 +94,11 @@ export class CursorAgent {
       })
       .onRequest('session/set_config_option', async ({ params }) => {
         const session = this.#session(params.sessionId);
-        if (params.configId !== 'model' || typeof params.value !== 'string' || params.value.startsWith('-'))
+        if (
+          params.configId !== 'model' ||
+          typeof params.value !== 'string' ||
+          !/^[^-\0\n][^\0\n]*$/.test(params.value)
+        )
           throw invalid('the only option is "model", and its value the id of a model');
         this.#change(session, { model: params.value });
         const { configOptions } = await this.#settings(session.record);
@@ -102,7 +108,7 @@ export class CursorAgent {
         return await this.#prompt(this.#session(params.sessionId), params.prompt, client, signal);
       })
       .onNotification('session/cancel', ({ params }) => this.#open.get(params.sessionId)?.turn?.abort.abort())
-      .onRequest('_cursor/usage', shapeOf, ({ params }) => this.#usage(params))
+      .onRequest('_cursor/usage', shapeOf, ({ params }) => usageOf(store, firstText(params.sessionId)))
       .onRequest('_cursor/status', shapeOf, async () => await account.status())
       .onRequest('_cursor/models', shapeOf, async () => ({ models: await account.models() }));
   }
@@ -115,7 +121,8 @@ export class CursorAgent {
 
   async #new(cwd: string, mcpServers: number): Promise<{ sessionId: string } & Settings> {
     const { account, store, model, log } = this.options;
-    if (!cwd.startsWith('/')) throw invalid('"cwd" must be an absolute path');
+    if (!cwd.startsWith('/') || !existsSync(cwd))
+      throw invalid('"cwd" must be the absolute path of a folder that exists');
     if (mcpServers > 0)
       log(`${mcpServers} MCP servers of the editor are left out: Cursor takes its own from .cursor/mcp.json`);
     if (!(await account.isSignedIn())) throw signInError();
@@ -209,36 +216,23 @@ export class CursorAgent {
       id,
       blocks.map((content) => ({ sessionUpdate: 'user_message_chunk', content })),
     );
-    const told: SessionUpdate[] = [];
     const turn = await runTurn({
-      ...{ program, cwd, prompt, signal, log, todos: session.todos },
+      ...{ program, cwd, prompt, signal, log, chatId, todos: session.todos },
       args: [
         ...['-p', '--output-format', 'stream-json', '--stream-partial-output'],
-        ...(chatId === undefined ? [] : ['--resume', chatId]),
         ...(model === noModel ? [] : ['--model', model]),
         ...(mode === 'agent' ? [] : ['--mode', mode]),
         ...extraArgs,
       ],
       onChat: (chatId) => this.#change(session, { chatId }),
       tell: async (updates) => {
-        told.push(...updates);
+        store.append(id, updates);
         await tell(client, id, updates);
       },
     });
-    store.append(id, joined(told));
-    this.#change(session, { spent: spentWith(session.record.spent, turn) });
+    const spent = spentWith(session.record.spent, turn);
+    this.#change(session, { spent, updatedAt: new Date().toISOString() });
     return turn;
-  }
-
-  #usage(params: Shape): Shape {
-    const wanted = firstText(params.sessionId);
-    const records = this.options.store.list().filter(({ id }) => wanted === undefined || id === wanted);
-    if (wanted !== undefined && records.length === 0) throw RequestError.sessionNotFound(wanted);
-    return {
-      sessions: records.map(({ id: sessionId, cwd, title, model, updatedAt, spent }) => {
-        return { sessionId, cwd, title, model, updatedAt, ...spent };
-      }),
-    };
   }
 
   async #signIn(methodId: string): Promise<void> {
@@ -267,20 +261,6 @@ async function tell(
   updates: readonly SessionUpdate[],
 ): Promise<void> {
   for (const update of updates) await client.notify('session/update', { sessionId, update });
-}
-
-function spentWith(spent: Spent, { result, toolCalls }: Turn): Spent {
-  const tokens = result?.tokens;
-  return {
-    turns: spent.turns + 1,
-    toolCalls: spent.toolCalls + toolCalls,
-    durationMs: spent.durationMs + (result?.durationMs ?? 0),
-    inputTokens: spent.inputTokens + (tokens?.inputTokens ?? 0),
-    outputTokens: spent.outputTokens + (tokens?.outputTokens ?? 0),
-    cachedReadTokens: spent.cachedReadTokens + (tokens?.cachedReadTokens ?? 0),
-    cachedWriteTokens: spent.cachedWriteTokens + (tokens?.cachedWriteTokens ?? 0),
-    totalTokens: spent.totalTokens + (tokens?.totalTokens ?? 0),
-  };
 }
 
 function invalid(what: string): RequestError {

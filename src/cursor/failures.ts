@@ -11,6 +11,8 @@ export interface End {
   readonly words: string;
   /** Why it could not be started. */
   readonly startError?: NodeJS.ErrnoException | undefined;
+  /** The reason is that its folder does not exist. */
+  readonly isFolderGone?: boolean;
 }
 
 /** Longest part of what the program says that an error has, in characters. */
@@ -22,6 +24,7 @@ const nobody =
 const transient: readonly (readonly [string, RegExp])[] = [
   ['a time-out', /timed? ?out|ETIMEDOUT|deadline.exceeded/i],
   ['a refused connection', /ECONNREFUSED|connection refused/i],
+  ['a connection that was reset', /ECONNRESET|EPIPE|connection (was )?(reset|closed)|socket hang up/i],
   ['too many requests', /\b429\b|too many requests|rate.?limit/i],
 ];
 
@@ -35,6 +38,20 @@ export function transientClass({ words }: End): string | undefined {
   return wantsSignIn(words) ? undefined : transient.find(([, pattern]) => pattern.test(words))?.[0];
 }
 
+/** Whether the words say that the chat cannot be continued because it is not known. */
+export function isChatGone({ words }: End): boolean {
+  return /(chat|conversation|session|thread)\b.*\b(not found|does not exist|unknown|no longer|expired)/i.test(
+    words,
+  );
+}
+
+/** How long the service wants to be left alone, in milliseconds; undefined if it does not say. */
+export function retryAfterMs(words: string): number | undefined {
+  const [, seconds] =
+    /retry[-_ ]?after(?:[-_ ]?(?:seconds|secs?|s))?["']?\s*[:= ]\s*["']?(\d{1,6})\b/i.exec(words) ?? [];
+  return seconds === undefined ? undefined : Number(seconds) * 1_000;
+}
+
 /** For an editor: nobody is signed in. */
 export function signInError(): RequestError {
   return new RequestError(
@@ -45,7 +62,12 @@ export function signInError(): RequestError {
 
 /** What an editor is told about a run that has failed. `program`: what was started. `tries`: how often. */
 export function failureOf(end: End, program: string, tries: number): RequestError {
-  const { status, words, startError } = end;
+  const { status, words, startError, isFolderGone } = end;
+  if (isFolderGone === true)
+    return new RequestError(
+      rpcCode.internalError,
+      'the folder of this session does not exist any more: make it again, or open a session in another one',
+    );
   if (startError !== undefined) {
     const remedy = "install Cursor's command line, or name it in CURSOR_AGENT_EXECUTABLE";
     return new RequestError(

@@ -24,8 +24,8 @@ export const modes: SessionModeState['availableModes'] = [
   { id: 'ask', name: 'Ask', description: 'Answers questions, and changes nothing' },
 ];
 
-/** The answer to `initialize`. */
-export function helloTo({ clientCapabilities }: InitializeRequest): InitializeResponse {
+/** The answer to `initialize`; `isLasting`: sessions outlive this process. */
+export function helloTo({ clientCapabilities }: InitializeRequest, isLasting: boolean): InitializeResponse {
   const { login, key } = signInMethods;
   const signIn = { id: login, name: 'Sign in to Cursor', description: 'Runs "cursor-agent login"' };
   const authMethods: AuthMethod[] = [
@@ -38,9 +38,9 @@ export function helloTo({ clientCapabilities }: InitializeRequest): InitializeRe
     agentInfo: { name: 'cai-cursor', title: 'Cursor', version },
     authMethods,
     agentCapabilities: {
-      loadSession: true,
+      loadSession: isLasting,
       promptCapabilities: { embeddedContext: true },
-      sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
+      sessionCapabilities: { close: {}, ...(isLasting && { list: {}, resume: {}, delete: {} }) },
       auth: { logout: {} },
     },
   };

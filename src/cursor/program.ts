@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { programIdentity } from '../system/paths/program-identity';
 import { isGroupAlive, signalGroup } from '../system/process-group';
 import { within } from '../system/time-limit';
 import type { End } from './failures';
@@ -15,6 +16,11 @@ const readOnMs = 500;
 const shortMs = 20_000;
 /** How much of stderr is kept, in characters. */
 const maxWords = 4_000;
+
+/** Longest line of its output that is read, in characters. */
+const maxLine = 64 * 2 ** 20;
+/** How many lines of a short command are read. */
+const maxShort = 10_000;
 
 /** What a short command has said. */
 export interface Said extends End {
@@ -41,7 +47,12 @@ export class Program {
     return this.path;
   }
 
-  /** Starts a run. `input` is all of its stdin; without it, the terminal's is used. */
+  /** Changes when another version is installed. */
+  get identity(): string {
+    return programIdentity([this.path], this.env.PATH);
+  }
+
+  /** Starts a run. `input` is all of its stdin; without it, it has our own streams. */
   start(args: readonly string[], cwd: string, input?: string): Run {
     const run = new Run(this.path, args, { cwd, env: this.env }, input);
     this.#running.add(run);
@@ -54,7 +65,7 @@ export class Program {
     const run = this.start(args, cwd, '');
     const lines: string[] = [];
     const read = (async () => {
-      for await (const line of run.lines) lines.push(line);
+      for await (const line of run.lines) if (lines.length < maxShort) lines.push(line);
       return await run.ended;
     })();
     const end = await within(limitMs, read);
@@ -87,7 +98,7 @@ export class Run {
     input?: string,
   ) {
     const stdio = input === undefined ? ('inherit' as const) : ('pipe' as const);
-    // Without input it has the terminal, which only the group in the foreground may read.
+    // A terminal only the group in the foreground may read.
     const child = spawn(path, args, { ...place, stdio, detached: input !== undefined });
     this.#child = child;
     let words = '';
@@ -116,6 +127,12 @@ export class Run {
   async #end(): Promise<void> {
     const { pid } = this.#child;
     if (pid === undefined) return;
+    // In our own group, of which others see to the rest.
+    if (this.#child.stdin === null) {
+      this.#child.kill('SIGTERM');
+      await this.ended;
+      return;
+    }
     signalGroup(pid, 'SIGTERM');
     await within(killAfterMs, this.ended);
     if (isGroupAlive(pid)) signalGroup(pid, 'SIGKILL');
@@ -125,7 +142,7 @@ export class Run {
 
 /** The lines of a stream until it ends or is destroyed, without their ends; `null`: none. */
 async function* linesOf(stream: Readable | null): AsyncGenerator<string> {
-  const lines = new LineSplitter();
+  const lines = new LineSplitter(maxLine);
   try {
     for await (const chunk of stream?.setEncoding('utf8') ?? []) yield* lines.take(chunk as string);
   } catch {

@@ -1,7 +1,8 @@
 /** A prompt of ACP as the text that Cursor's command line takes. */
 import { fileURLToPath } from 'node:url';
 import { RequestError, type ContentBlock } from '@agentclientprotocol/sdk';
-import { fenceFor } from './tools';
+import { beginning } from './output/shapes';
+import { fenceFor } from './output/tools';
 
 /** Fails with -32602 for what the adapter does not offer: images and sound. */
 export function promptText(blocks: readonly ContentBlock[]): string {
@@ -11,7 +12,7 @@ export function promptText(blocks: readonly ContentBlock[]): string {
 /** The first line of a prompt, for a list of sessions. */
 export function titleOf(blocks: readonly ContentBlock[]): string {
   const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text.trim()] : []));
-  return (texts.find((text) => text !== '') ?? 'Untitled').split('\n')[0]!.slice(0, 80);
+  return beginning((texts.find((text) => text !== '') ?? 'Untitled').split('\n')[0]!, 80);
 }
 
 function textOf(block: ContentBlock): string {

@@ -90,6 +90,27 @@ describe(`claude ${way}, driven by acpx`, () => {
   });
 });
 
+describe(`cursor ${way}, driven by acpx`, () => {
+  it('has tools and text, and goes on in its chat on a new connection', async () => {
+    const stage = await Stage.open('cursor');
+    const workspace = stage.addWorkspace('app');
+    const session = ['--ttl', '1', 'prompt', '--session', 'kept'];
+
+    await stage.acpx(workspace, 'sessions', 'new', '--name', 'kept').succeeds();
+    await stage.acpx(workspace, ...session, 'play tools').succeeds();
+    await stage.isQuiet();
+    const { lines } = await stage.acpx(workspace, ...session, 'more').succeeds();
+    await stage.isQuiet();
+
+    const updates = stage.transcripts().flatMap((each) => agentParams(each, 'session/update'));
+    expect(updates).toContainEqual(
+      expect.objectContaining({ update: expect.objectContaining({ title: 'npm test' }) as object }),
+    );
+    expect(lines.join('')).toContain('Prompt 2 of this chat.');
+    await stage.close();
+  });
+});
+
 /** A turn without end is interrupted once it has begun. */
 async function endsCancelled(stage: Stage, workspace: string): Promise<void> {
   const acpx = stage.acpx(workspace, 'exec', '[[slow]]');

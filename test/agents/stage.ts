@@ -34,6 +34,14 @@ export const agents = {
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }),
   },
+  // A stand-in, which needs no model: the client is what is real.
+  cursor: {
+    command: [join(repository, 'bin/cai-cursor')],
+    env: (_model: string, folder: string) => ({
+      CURSOR_AGENT_EXECUTABLE: fixture('cursor/cursor-agent'),
+      CURSOR_STAND_IN: join(folder, 'cursor'),
+    }),
+  },
 } as const;
 
 /** Name of an agent under test. */
@@ -71,7 +79,7 @@ export class Stage {
       CAI_ACP_DIRECT_SPAWN: '1',
       CAI_NO_UPDATE_CHECK: '1',
       [markerName]: randomUUID(),
-      ...agents[agent].env(model.url),
+      ...agents[agent].env(model.url, folder),
     };
     const proxy = [process.execPath, join(repository, 'bin/cai'), '--acp', agent];
     const command = isDirect ? agents[agent].command : proxy;

@@ -280,7 +280,7 @@ describe('loadWorkspaceConfig', () => {
         .map(({ path }) => nameOf(path))
         .filter(
           (name) =>
-            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings)$/.test(
+            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings|adapter)$/.test(
               name,
             ),
         )

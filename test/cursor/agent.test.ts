@@ -89,32 +89,29 @@ describe('a turn', () => {
     const of = (id: string) => calls.filter(({ toolCallId }) => toolCallId === id);
     expect(of('call_read\nfc_1')).toEqual([
       expect.objectContaining({
-        ...{
-          sessionUpdate: 'tool_call',
-          title: `Read ${cwd}/notes.txt`,
-          kind: 'read',
-          status: 'in_progress',
-        },
-        ...{ locations: [{ path: `${cwd}/notes.txt`, line: 3 }] },
+        ...{ sessionUpdate: 'tool_call', title: `Read ${cwd}/notes.txt`, kind: 'read', status: 'pending' },
+        ...{ locations: [{ path: `${cwd}/notes.txt`, line: 3 }], _meta: { cursor: { startTime: 2_000 } } },
         rawInput: { path: `${cwd}/notes.txt`, offset: 3 },
       }),
+      expect.objectContaining({ sessionUpdate: 'tool_call_update', status: 'in_progress' }),
       expect.objectContaining({
-        ...{ sessionUpdate: 'tool_call_update', status: 'completed', _meta: { cursor: { durationMs: 250 } } },
+        ...{ sessionUpdate: 'tool_call_update', status: 'completed' },
         rawOutput: { success: { content: 'one\n', path: `${cwd}/notes.txt`, totalLines: 1 } },
+        _meta: { cursor: { startTime: 2_000, endTime: 2_250, durationMs: 250 } },
       }),
     ]);
-    const [started, ended] = of('call_shell');
-    expect(started).toMatchObject({ title: 'npm test', kind: 'execute' });
-    expect(ended).toMatchObject({
+    const shell = of('call_shell');
+    expect(shell[0]).toMatchObject({ title: 'npm test', kind: 'execute' });
+    expect(shell.at(-1)).toMatchObject({
       status: 'failed',
-      content: [{ content: { text: '````\n1 test failed\n\n```\n````' } }],
+      content: [{ content: { text: '````\nExit code: 3\n1 test failed\n\n```\n````' } }],
       _meta: { cursor: { exitCode: 3, durationMs: 937 } },
     });
-    expect(of('call_edit')[1]).toMatchObject({
+    expect(of('call_edit').at(-1)).toMatchObject({
       content: [{ type: 'diff', path: `${cwd}/notes.txt`, oldText: 'one\n', newText: 'two\n' }],
-      _meta: { cursor: { durationMs: 40 } },
+      _meta: { cursor: { startTime: 5_000, endTime: 5_040, durationMs: 40 } },
     });
-    expect(of('call_write')[1]).toMatchObject({
+    expect(of('call_write').at(-1)).toMatchObject({
       content: [{ type: 'diff', path: `${cwd}/new.txt`, oldText: null, newText: 'new\n' }],
     });
     expect(of('call_delete')).toEqual([
@@ -123,7 +120,7 @@ describe('a turn', () => {
         content: [{ type: 'diff', path: `${cwd}/old.txt`, oldText: 'old\n', newText: '' }],
       }),
     ]);
-    expect(of('call_grep')[1]).toMatchObject({
+    expect(of('call_grep').at(-1)).toMatchObject({
       status: 'failed',
       content: [{ content: { text: 'no ripgrep' } }],
     });
@@ -147,19 +144,26 @@ describe('a turn', () => {
 
     expect(editor.text()).toBe('As text.');
     const states = callsIn(editor.updates).map(({ toolCallId, title, status }) => [
-      toolCallId,
+      toolCallId.replace(/ [0-9a-f-]{36}$/, ''),
       title,
       status,
     ]);
+    const begun = (id: string, title: string) => [
+      [id, title, 'pending'],
+      [id, undefined, 'in_progress'],
+    ];
     expect(states).toEqual([
-      ['call_odd', 'someDay', 'in_progress'],
-      ['call_function', 'look_up', 'in_progress'],
-      ['unnamed', 'tool', 'in_progress'],
+      ...begun('call_odd', 'someDay'),
+      ...begun('call_function', 'look_up'),
+      ...begun('unnamed', 'tool'),
       ['call_odd', undefined, 'failed'],
+      ...begun('unnamed', 'tool'),
       // Their ends never came.
-      ['call_function', undefined, 'failed'],
-      ['unnamed', undefined, 'failed'],
+      ...['call_function', 'unnamed', 'unnamed'].map((id) => [id, undefined, 'failed']),
     ]);
+    // What has no place in ACP is said where the adapter writes its log.
+    await editor.says('A new version of this program is there.');
+    await editor.says('"some_day"');
   });
 
   test('takes text, links and files into the prompt, and refuses images', async () => {
@@ -203,6 +207,36 @@ describe('a turn', () => {
 
     await editor.connection.agent.notify('session/cancel', { sessionId });
     await first;
+  });
+});
+
+describe('output without measure', () => {
+  test('of 100 MB arrives', async () => {
+    const editor = await open();
+    const { sessionId } = await editor.session();
+
+    const answer = await editor.prompt(sessionId, 'much 100');
+
+    expect(answer.stopReason).toBe('end_turn');
+    const lengths = editor.updates.map((update) => JSON.stringify(update).length);
+    expect(lengths.filter((length) => length > 1_000_000)).toHaveLength(100);
+    editor.updates.length = 0;
+    // What fits of it is kept.
+    const { cwd, sessions } = editor.place;
+    const transcript = statSync(join(sessions, `${sessionId}.ndjson`)).size;
+    expect([transcript > 60 * 2 ** 20, transcript <= 64 * 2 ** 20]).toEqual([true, true]);
+    await editor.connection.agent.request('session/load', { sessionId, cwd, mcpServers: [] });
+    expect(editor.text('user_message_chunk')).toBe('much 100');
+  });
+
+  test('in one line is left out, and the turn goes on', async () => {
+    const editor = await usual();
+    const { sessionId } = await editor.session();
+
+    await editor.prompt(sessionId, 'long 70');
+
+    expect(editor.text()).toBe('Hello there.');
+    await editor.says('a line of more than 64 MiB was left out');
   });
 });
 
@@ -326,7 +360,7 @@ describe('a session of an earlier process', () => {
       (name) => statSync(join(place.sessions, name)).mode & 0o777,
     );
 
-    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    expect(modes).toEqual(Array.from({ length: 5 }, () => 0o600));
     expect(statSync(place.sessions).mode & 0o777).toBe(0o700);
   });
 
@@ -406,12 +440,14 @@ describe('a start that fails', () => {
   test.each([
     ['a time-out', 'Error: connect ETIMEDOUT 1.2.3.4:443'],
     ['a refused connection', 'connect ECONNREFUSED 127.0.0.1:443'],
+    ['a connection that was reset', 'read ECONNRESET'],
     ['too many requests', 'HTTP 429'],
-  ])('with %s is repeated', async (_what, words) => {
+    ['one after the chat has begun', 'HTTP 429', 'early'],
+  ])('with %s is repeated', async (_what, words, when = 'fail') => {
     const editor = await usual(hastened);
     const { sessionId } = await editor.session();
 
-    const answer = await editor.prompt(sessionId, `fail 3 ${words}`);
+    const answer = await editor.prompt(sessionId, `${when} 3 ${words}`);
 
     expect(answer.stopReason).toBe('end_turn');
     expect(editor.text()).toBe('Hello there.');
@@ -428,6 +464,24 @@ describe('a start that fails', () => {
       /ended with status 1.*: a bug\n.*cursor-agent -p hello/s,
     ],
     ['once where output has come', 'late 9 connect ETIMEDOUT', 1, /ETIMEDOUT/],
+    [
+      'once for a model that nobody knows',
+      'fail 9 Cannot use this model: x',
+      1,
+      /"cursor-agent models" lists/,
+    ],
+    [
+      'once where it has said nothing',
+      'exit 7',
+      1,
+      /has ended with status 7 and has not finished the turn\n/,
+    ],
+    [
+      'once where the service wants more than a minute',
+      'fail 9 429 Retry-After: 61',
+      1,
+      /Send the prompt again in a while/,
+    ],
     ['once for a folder that is not trusted', 'fail 9 Workspace Trust Required', 1, /cai-cursor --trust/],
   ])('is tried %s, and told', async (_what, prompt, starts, message) => {
     const editor = await usual(hastened);
@@ -442,11 +496,64 @@ describe('a start that fails', () => {
     expect(editor.place.prompts).toHaveLength(starts);
   });
 
+  test('is repeated no sooner than the service says', async () => {
+    const editor = await usual(hastened);
+    const { sessionId } = await editor.session();
+
+    await editor.prompt(sessionId, 'fail 2 {"error":{"code":429,"retry_after":"7"}}');
+
+    expect(editor.stderr.match(/again in \d s/g)).toEqual(['again in 7 s', 'again in 7 s']);
+  });
+
+  test.each([
+    ['where three repeats have failed', 'read ECONNRESET', 5],
+    ['where its chat is gone', 'Error: Chat 1 not found', 2],
+  ])(
+    'of a chat is tried once more in a new one, %s, and the thread says so',
+    async (_what, words, starts) => {
+      const editor = await usual(hastened);
+      const { sessionId } = await editor.session();
+      await editor.prompt(sessionId, 'play hello');
+
+      await editor.prompt(sessionId, `resumed ${words}`);
+
+      const tries = editor.place.prompts.slice(1);
+      expect(tries).toHaveLength(starts);
+      expect(tries.map(({ args }) => args.includes('--resume'))).toEqual(
+        tries.map((_, at) => at < tries.length - 1),
+      );
+      expect(editor.text()).toMatch(/^Hello there\.cai: Cursor's chat .* a new chat,.*\n\nHello there\.$/s);
+      // The next turn goes on in the new one.
+      await editor.prompt(sessionId, 'more');
+      expect(editor.text()).toMatch(/Prompt 2 of this chat\.$/);
+    },
+  );
+
+  test('of a chat for another reason is told, and the chat stays', async () => {
+    const editor = await usual(hastened);
+    const { sessionId } = await editor.session();
+    await editor.prompt(sessionId, 'play hello');
+
+    await expect(editor.prompt(sessionId, 'resumed a bug')).rejects.toThrow(': a bug');
+
+    await editor.prompt(sessionId, 'more');
+    expect(editor.text()).toMatch(/Prompt 3 of this chat\.$/);
+  });
+
+  test('because the folder of the session is gone says that', async () => {
+    const editor = await open();
+    const { sessionId } = await editor.session();
+    rmSync(editor.place.cwd, { recursive: true });
+
+    await expect(editor.prompt(sessionId, 'hello')).rejects.toThrow('folder of this session does not exist');
+    await expect(editor.session()).rejects.toMatchObject({ code: -32602 });
+  });
+
   test('is not repeated once the turn is cancelled', async () => {
     const editor = await open();
     const { sessionId } = await editor.session();
     const turn = editor.prompt(sessionId, 'fail 9 HTTP 429');
-    while (!editor.stderr.includes('again in')) await new Promise((resolve) => setImmediate(resolve));
+    await editor.says('again in');
 
     await editor.connection.agent.notify('session/cancel', { sessionId });
 
@@ -551,7 +658,7 @@ describe('the calls beyond ACP', () => {
     for (const prompt of ['play hello', 'play hello', 'play tools']) await editor.prompt(sessionId, prompt);
 
     const { agent } = editor.connection;
-    expect(await agent.request('_cursor/usage', { sessionId })).toEqual({
+    expect(await agent.request('_cursor/usage', { sessionId })).toMatchObject({
       sessions: [
         expect.objectContaining({
           ...{ sessionId, cwd: editor.place.cwd, turns: 3, toolCalls: 7, durationMs: 8468 },

@@ -87,7 +87,10 @@ export class Editor {
         ...env,
       },
     });
-    this.process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.process.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      for (const wake of this.#wake) wake();
+    });
     this.process.stdin.on('error', () => undefined);
     const input = Readable.toWeb(this.process.stdout) as ReadableStream<Uint8Array>;
     this.connection = client()
@@ -120,10 +123,19 @@ export class Editor {
 
   /** Resolves when an update has come for which `is` holds. */
   async update(is: (update: SessionUpdate) => boolean): Promise<void> {
+    await this.#until(() => this.updates.some(is));
+  }
+
+  /** Resolves when stderr has that. */
+  async says(text: string): Promise<void> {
+    await this.#until(() => this.stderr.includes(text));
+  }
+
+  async #until(isSo: () => boolean): Promise<void> {
     await new Promise<void>((done, fail) => {
-      const late = setTimeout(() => fail(new Error(`no such update: ${this.stderr}`)), patienceMs);
+      const late = setTimeout(() => fail(new Error(`that did not come: ${this.stderr}`)), patienceMs);
       const look = (): void => {
-        if (!this.updates.some(is)) return;
+        if (!isSo()) return;
         clearTimeout(late);
         this.#wake.delete(look);
         done();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { joined, nothingSpent, SessionStore } from '../../src/cursor/sessions';
@@ -7,6 +7,10 @@ import { newFolder } from '../support/temp-folder';
 
 const chunk = (text: string, sessionUpdate = 'agent_message_chunk'): SessionUpdate =>
   ({ sessionUpdate, content: { type: 'text', text } }) as SessionUpdate;
+const storeIn = (folder: string | undefined) =>
+  new SessionStore(folder, (line) => {
+    throw new Error(line);
+  });
 const fields = { cwd: '/work', mode: 'agent', model: 'default' };
 
 test('pieces of one text become one in a transcript', () => {
@@ -20,45 +24,104 @@ test('pieces of one text become one in a transcript', () => {
 
 test('a record that is no record counts as none, and one that lacks something is completed', () => {
   const folder = newFolder();
-  const store = new SessionStore(folder);
+  const store = storeIn(folder);
   const { id } = store.create(fields);
+  const other = store.create(fields);
   const file = join(folder, `${id}.json`);
+  rmSync(join(folder, `${id}.copy`));
   for (const text of ['', '{"id":', '[]', JSON.stringify({ id: 'another', cwd: '/work' })]) {
     writeFileSync(file, text);
     expect(store.find(id)).toBeUndefined();
+    expect(store.list()).toEqual([other]);
   }
 
-  writeFileSync(file, JSON.stringify({ id, cwd: '/work', spent: { turns: 2 } }));
+  writeFileSync(file, JSON.stringify({ id, cwd: '/work', updatedAt: 1, spent: { turns: 2 } }));
 
-  expect(store.find(id)).toEqual({ ...fields, id, updatedAt: '', spent: { ...nothingSpent, turns: 2 } });
+  const spent = { ...nothingSpent, turns: 2 };
+  expect(store.list()).toEqual([other, { ...fields, id, createdAt: '', updatedAt: '', spent }]);
+});
+
+test('a record that was damaged, or is gone, has a copy', () => {
+  const folder = newFolder();
+  const store = storeIn(folder);
+  const record = { ...store.create(fields), title: 'Look', chatId: 'c' };
+  store.save(record);
+  const file = join(folder, `${record.id}.json`);
+
+  writeFileSync(file, '{"id":');
+  expect(store.find(record.id)).toEqual(record);
+  rmSync(file);
+  expect(storeIn(folder).list()).toEqual([record]);
+});
+
+test('a session ends 90 days after its last turn, when the next process opens one', () => {
+  const folder = newFolder();
+  const before = storeIn(folder);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const [stale, young] = [91, 89].map((days) => {
+    const record = { ...before.create(fields), updatedAt: daysAgo(days) };
+    before.save(record);
+    return record;
+  });
+
+  storeIn(folder).create(fields);
+
+  expect(before.find(stale!.id)).toBeUndefined();
+  expect(before.find(young!.id)).toEqual(young);
+});
+
+test('without a folder sessions are kept in memory alone', () => {
+  const store = storeIn(undefined);
+  const record = store.create(fields);
+  store.append(record.id, [chunk('a')]);
+
+  expect([store.isLasting, store.list(), store.transcript(record.id)]).toEqual([false, [record], []]);
+  store.remove(record.id);
+  expect(store.find(record.id)).toBeUndefined();
 });
 
 test('the oldest sessions are forgotten with their transcripts', () => {
   const folder = newFolder();
-  const store = new SessionStore(folder);
-  const { id } = store.create(fields);
-  store.append(id, [chunk('a')]);
-  store.save({ ...store.find(id)!, updatedAt: '2001-01-01' });
-  for (let count = 0; count < 3_000; count += 1) writeFileSync(join(folder, `${randomUUID()}.json`), '');
-  const others = Array.from({ length: 1_000 }, () => {
-    const record = { ...store.find(id)!, id: randomUUID(), updatedAt: '2002-01-01' };
-    writeFileSync(join(folder, `${record.id}.json`), JSON.stringify(record));
-    return record;
-  });
+  const store = storeIn(folder);
+  const oldest = { ...store.create(fields), updatedAt: new Date(Date.now() - 1_000).toISOString() };
+  store.append(oldest.id, [chunk('a')]);
+  store.save(oldest);
+  for (let count = 0; count < 999; count += 1) {
+    const id = randomUUID();
+    writeFileSync(
+      join(folder, `${id}.json`),
+      JSON.stringify({ ...oldest, id, updatedAt: new Date().toISOString() }),
+    );
+  }
 
-  store.create(fields);
+  storeIn(folder).create(fields);
 
   expect(store.list()).toHaveLength(1_000);
-  expect(others.filter((each) => store.find(each.id) === undefined)).toHaveLength(1);
-  expect(readdirSync(folder).filter((name) => name.startsWith(id))).toEqual([]);
+  expect(readdirSync(folder).filter((name) => name.startsWith(oldest.id))).toEqual([]);
 });
 
 test('a line of a transcript that was cut is left out', () => {
   const folder = newFolder();
-  const store = new SessionStore(folder);
+  const store = storeIn(folder);
   const { id } = store.create(fields);
   store.append(id, [chunk('a')]);
   writeFileSync(join(folder, `${id}.ndjson`), '{"sessionUpdate":"agent_mess', { flag: 'a' });
 
   expect(store.transcript(id)).toEqual([chunk('a')]);
+});
+
+test('a session goes on where nothing can be written, and that is said', () => {
+  const file = join(newFolder(), 'file');
+  writeFileSync(file, '');
+  const said: string[] = [];
+  const store = new SessionStore(file, (line) => said.push(line));
+
+  const record = store.create(fields);
+  store.append(record.id, [chunk('a')]);
+
+  expect(store.list()).toEqual([]);
+  expect(said).toEqual([
+    expect.stringMatching(/^a session cannot be kept: .*: see to the folder \//),
+    expect.stringMatching(/^a session cannot be kept/),
+  ]);
 });

@@ -4,7 +4,7 @@
  * `cursor/ask_question` has `title` and `questions` (`id`, `prompt`, `options` with `id` and `label`, `allowMultiple`),
  * `cursor/create_plan` has `name`, `overview`, `plan` (Markdown) and `todos`; answers are `{outcome: {outcome, ...}}`.
  */
-import { firstText, listOf, shapeOf, type Shape } from '../../cursor/shapes';
+import { firstText, listOf, shapeOf, type Shape } from '../../cursor/output/shapes';
 
 /** One question that can be answered by choosing. */
 export interface Question {

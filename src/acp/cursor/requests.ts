@@ -12,8 +12,8 @@ import { cancelLine, notificationLine, requestLine, resultLine } from '../../rpc
 import { bodyOf, type Message } from '../../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
-import { firstText, shapeOf, type Shape } from '../../cursor/shapes';
-import { Todos } from '../../cursor/todos';
+import { firstText, shapeOf, type Shape } from '../../cursor/output/shapes';
+import { Todos } from '../../cursor/output/todos';
 import * as forms from './forms';
 import { unlessFails } from '../../system/unless';
 

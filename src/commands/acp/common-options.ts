@@ -2,13 +2,14 @@
 import { join } from 'node:path';
 import type pino from 'pino';
 import { version } from '../../../package.json';
-import { resolveAgent, type AgentCommand } from '../../agent/catalog';
+import { cursorAdapter, resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { hasOwnSignIns } from '../../agent/own-sign-ins';
-import { programIdentity } from '../../agent/program-identity';
+import { programIdentity } from '../../system/paths/program-identity';
 import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { imageTagOf, usualImage } from '../../container/image/image-tag';
 import { Profiles, SignIn } from '../../acp';
 import { CaiError } from '../../errors';
+import { packageFile } from '../../system/files/package-file';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
@@ -27,12 +28,26 @@ interface Chosen {
  */
 export function chooseAgent(name: string | undefined, agentArgs: readonly string[], host: Host): Chosen {
   const config = limited(loadConfig(host), host);
+  const isDirect = host.env.CAI_ACP_DIRECT_SPAWN === '1';
   const agent = resolveAgent(name ?? config.agent.default, agentArgs, {
     agents: config.agents,
     host,
     namedAt: name === undefined ? () => `"agent.default" in ${configFileOf(host)}` : undefined,
   });
-  return { agent, config, isDirect: host.env.CAI_ACP_DIRECT_SPAWN === '1' };
+  return { agent: withAdapter(agent, config, isDirect, host), config, isDirect };
+}
+
+/** Cursor's command line is started by our adapter, which looks whether it speaks ACP itself. */
+function withAdapter(agent: AgentCommand, config: Config, isDirect: boolean, host: Host): AgentCommand {
+  const { command, adapter = 'auto' } = config.agents.cursor ?? {};
+  const isOurs = agent.name === 'cursor' && command === undefined && host.env.CAI_ACP_TEST_MODE !== '1';
+  if (!isOurs || (adapter === 'native' && !isDirect)) return agent;
+  const start: [string, string] = isDirect
+    ? [process.execPath, packageFile(cursorAdapter.packaged)]
+    : ['node', cursorAdapter.inContainer];
+  // Behind "cursor-agent acp" there are the user's own arguments.
+  const args = [...agent.command.slice(2), ...(config.sessions.persist ? [] : ['--no-sessions'])];
+  return { ...agent, command: [...start, '--adapter', adapter, ...args] };
 }
 
 /** What both an early answer and the proxy work with. `logStream`: `stream` of `openLog`. */
@@ -52,7 +67,11 @@ export function commonOptions(chosen: Chosen, host: Host, logStream?: pino.Desti
     cwd: host.cwd,
     imageName: isDirect ? undefined : imageTagOf(usualImage(agent.name, config, host)),
     folder: config.sessions.persist ? join(state, 'profiles') : undefined,
-    programIdentity: () => programIdentity(agent.command, host.env.PATH),
+    // What the adapter of Cursor says depends on Cursor's program, too.
+    programIdentity: () => {
+      const cursor = programIdentity([host.env.CURSOR_AGENT_EXECUTABLE ?? 'cursor-agent'], host.env.PATH);
+      return programIdentity(agent.command, host.env.PATH) + (agent.name === 'cursor' ? cursor : '');
+    },
     signIn,
     log,
   });

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import { cursorAdapter } from '../../agent/catalog';
 import { packageFile } from '../../system/files/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
@@ -55,6 +56,7 @@ export function containerFiles(
     | 'diskBytes'
     | 'hasNetwork'
     | 'own'
+    | 'agent'
   >,
   request: FilesRequest,
 ): InnerEntry[] {
@@ -64,6 +66,9 @@ export function containerFiles(
   return [
     folder(ownFolder, 0o755),
     ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
+    ...(settings.agent === 'cursor'
+      ? [file(cursorAdapter.inContainer, readFileSync(packageFile(cursorAdapter.packaged), 'utf8'), 0o755)]
+      : []),
     // Into the supervisor's environment.
     file(
       `${ownFolder}/${sshdConfig}`,
@@ -102,10 +107,11 @@ export function mountIdentities(binds: readonly Pick<Bind, 'identity' | 'target'
   return [file(mountsFile, text, 0o644)];
 }
 
-/** Changes when the files of our package for containers do, so that a container made by an older version is noticed. */
-export function packagedFilesHash(): string {
+/** Changes when the files of our package for an agent's containers do, so that one made by an older version is noticed. */
+export function packagedFilesHash(agent: string): string {
   const hash = createHash('sha256').update(JSON.stringify(keptFolders)).update(seccompFile());
   for (const name of [...programs, sshdConfig]) hash.update(readPackaged(name));
+  if (agent === 'cursor') hash.update(readFileSync(packageFile(cursorAdapter.packaged)));
   return hash.digest('hex').slice(0, 16);
 }
 

@@ -129,7 +129,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     certificates,
     authority: authority && authorityId(authority),
     authorizedKey,
-    filesHash: packagedFilesHash(),
+    filesHash: packagedFilesHash(agent),
   };
 }
 

@@ -44,7 +44,6 @@ describe('cai --acp', () => {
     ['opencode', 'opencode', ['acp']],
     ['qwen', 'qwen', ['--acp']],
     ['copilot', 'copilot', ['--acp']],
-    ['cursor', 'cursor-agent', ['acp']],
   ])('starts the known agent %s by its own command', async (name, program, args) => {
     expect(await argumentsOf({ args: [name, 'more'], ...withProgram(program) })).toEqual([...args, 'more']);
   });

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { InnerEntry } from '../../../src/container/engine/engine';
 import { containerFiles, packagedFilesHash } from '../../../src/container/spec/files';
 
 const settings = {
+  agent: 'claude',
   workingFolder: '/home/u/app',
   isCopied: false,
   authorizedKey: 'ssh-ed25519 AAAA cai',
@@ -168,9 +171,21 @@ describe('containerFiles', () => {
   });
 });
 
+test('only the containers of Cursor have the adapter, which cannot be changed there', () => {
+  const adapter = '/run/cai/cai-cursor';
+
+  expect(entries(containerFiles(settings, request)).has(adapter)).toBe(false);
+  expect(entries(containerFiles({ ...settings, agent: 'cursor' }, request)).get(adapter)).toMatchObject({
+    ...{ owner: '0:0', mode: 0o755 },
+    content: readFileSync(join(__dirname, '../../../dist/cursor/main.js'), 'utf8'),
+  });
+});
+
 describe('packagedFilesHash', () => {
   it('is the same each time', () => {
-    expect(packagedFilesHash()).toMatch(/^[0-9a-f]{16}$/);
-    expect(packagedFilesHash()).toBe(packagedFilesHash());
+    expect(packagedFilesHash('claude')).toMatch(/^[0-9a-f]{16}$/);
+    expect(packagedFilesHash('claude')).toBe(packagedFilesHash('claude'));
+    // The adapter is only in Cursor's containers.
+    expect(packagedFilesHash('cursor')).not.toBe(packagedFilesHash('claude'));
   });
 });

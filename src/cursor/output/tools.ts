@@ -1,12 +1,12 @@
 /** Tool calls of Cursor as ACP has them: title, kind, places, differences, exit codes and durations. */
 import { posix } from 'node:path';
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk';
-import { firstNumber, firstText, shapeOf, type Shape } from './shapes';
+import { beginning, firstNumber, firstText, listOf, shapeOf, type Shape } from './shapes';
 
 /** One report about a tool call. */
 export interface ToolReport {
-  /** Cursor's id of the call, which may hold a line end. */
-  readonly id: string;
+  /** Cursor's id of the call, which may hold a line end; undefined if it has none. */
+  readonly id: string | undefined;
   /** The tool, such as `shell`; `tool` where it has no name. */
   readonly name: string;
   /** What it is called with. */
@@ -15,8 +15,13 @@ export interface ToolReport {
   readonly result: unknown;
   /** Whether it is over. */
   readonly isOver: boolean;
+  /** Whether its end was none that a call should have. */
+  readonly isFailure: boolean;
   /** When Cursor wrote the report, in milliseconds since 1970; undefined if it does not say. */
   readonly atMs: number | undefined;
+  /** When the call began and ended by Cursor's own clock, as far as it says. */
+  readonly startedAtMs: number | undefined;
+  readonly completedAtMs: number | undefined;
   /** How long the call took by Cursor's own clock, in milliseconds. */
   readonly durationMs: number | undefined;
 }
@@ -43,6 +48,8 @@ export interface ToolOutcome {
 
 /** Longest title, in characters. */
 const maxTitle = 200;
+/** How many files a call is about at most, of those that it has found. */
+const maxPlaces = 100;
 
 const kinds: readonly (readonly [RegExp, ToolKind])[] = [
   [/^(shell|bash|terminal|runterminal)/i, 'execute'],
@@ -78,24 +85,34 @@ export function toolReportOf(line: Shape): ToolReport {
     keys.find((each) => /.ToolCall$/.test(each)) ??
     keys.find((each) => Object.keys(shapeOf(calls[each])).length > 0);
   const call = shapeOf(key === undefined ? undefined : calls[key]);
-  const startedMs = firstNumber(calls.startedAtMs);
-  const completedMs = firstNumber(calls.completedAtMs);
+  const startedAtMs = firstNumber(calls.startedAtMs);
+  const completedAtMs = firstNumber(calls.completedAtMs);
+  const { result, args = call.arguments, ...others } = call;
+  const end = firstText(line.subtype) ?? '';
+  const isFailure = /^(failed|error|rejected|cancell?ed)$/.test(end);
   return {
-    id: firstText(line.call_id, calls.toolCallId, shapeOf(call.args).toolCallId) ?? 'unnamed',
+    id: firstText(line.call_id, calls.toolCallId, shapeOf(call.args).toolCallId),
     name: firstText(call.name) ?? key?.replace(/ToolCall$/, '') ?? 'tool',
-    args: argsOf(call.args ?? call.arguments),
-    result: call.result,
-    isOver: line.subtype === 'completed',
+    // Of a form that nobody knows, all is kept.
+    args: args === undefined ? (key === undefined ? calls : others) : argsOf(args),
+    result,
+    isOver: isFailure || /^(completed|finished)$/.test(end),
+    isFailure,
     atMs: firstNumber(line.timestamp_ms),
+    ...{ startedAtMs, completedAtMs },
     durationMs:
-      firstNumber(shapeOf(shapeOf(call.result).success).executionTime) ??
-      (startedMs !== undefined && completedMs !== undefined ? completedMs - startedMs : undefined),
+      firstNumber(shapeOf(shapeOf(result).success).executionTime) ??
+      (startedAtMs !== undefined && completedAtMs !== undefined ? completedAtMs - startedAtMs : undefined),
   };
 }
 
+function kindOf(name: string): ToolKind {
+  return kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'other';
+}
+
 /** How a call looks; `cwd`: the folder of the session, which relative paths are below. */
-export function faceOf({ name, args }: ToolReport, cwd: string): ToolFace {
-  const kind = kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'other';
+export function faceOf({ name, args, result }: ToolReport, cwd: string): ToolFace {
+  const kind = kindOf(name);
   const path = pathOf(args);
   const subject = firstText(args.pattern, args.globPattern, args.query, args.searchTerm, args.url, path);
   const verb = verbs[kind];
@@ -104,18 +121,33 @@ export function faceOf({ name, args }: ToolReport, cwd: string): ToolFace {
     (kind === 'execute' ? firstText(args.command) : named) ?? firstText(args.description, args.toolName);
   const line = firstNumber(args.offset, args.startLine);
   const hasLine = line !== undefined && Number.isSafeInteger(line) && line > 0;
+  const places = [...new Set(pathsIn(result).map((each) => posix.resolve(cwd, each)))];
+  const own = path === undefined ? [] : [{ path: posix.resolve(cwd, path), ...(hasLine && { line }) }];
+  const found = places.filter((each) => each !== own[0]?.path).map((each) => ({ path: each }));
   return {
-    title: (title ?? name).replace(/\s+/g, ' ').slice(0, maxTitle),
+    title: beginning((title ?? name).replace(/\s+/g, ' '), maxTitle),
     kind,
-    locations: path === undefined ? [] : [{ path: posix.resolve(cwd, path), ...(hasLine && { line }) }],
+    locations: [...own, ...found.slice(0, maxPlaces)],
   };
+}
+
+/** The files that a result names: its own, or those that were found. */
+function pathsIn(result: unknown): string[] {
+  const { path, files, matches } = detailsOf(shapeOf(result));
+  const found = [...listOf(files), ...listOf(matches)].map((each) => {
+    const { path, file, filePath } = shapeOf(each);
+    return firstText(each, path, file, filePath);
+  });
+  return [firstText(path), ...found].filter((each) => each !== undefined);
 }
 
 /** What came of a call that is over. */
 export function outcomeOf(report: ToolReport, cwd: string): ToolOutcome {
   const result = shapeOf(report.result);
   const exitCode = firstNumber(detailsOf(result).exitCode);
-  const isFine = report.result === undefined || 'success' in result || Object.keys(result).length === 0;
+  const isFine =
+    !report.isFailure &&
+    (report.result === undefined || 'success' in result || Object.keys(result).length === 0);
   return {
     status: isFine && (exitCode ?? 0) === 0 ? 'completed' : 'failed',
     content: contentOf(report, detailsOf(result), isFine, cwd),
@@ -148,7 +180,14 @@ function contentOf(
   if (path !== undefined && typeof details.prevContent === 'string')
     return [{ type: 'diff', path: posix.resolve(cwd, path), oldText: details.prevContent, newText: '' }];
   if (firstText(details.diffString) !== undefined) return [shown(String(details.diffString), 'diff')];
-  const output = [details.stdout, details.stderr].filter((each) => firstText(each) !== undefined).join('\n');
+  const output = [details.stdout, details.stderr, details.output]
+    .filter((each) => firstText(each) !== undefined)
+    .join('\n');
+  const exitCode = firstNumber(details.exitCode);
+  if (kindOf(name) === 'execute' && (isFine || exitCode !== undefined)) {
+    const code = exitCode === undefined ? '' : `Exit code: ${exitCode}\n`;
+    return [shown(`${code}${output === '' ? '(no output)' : output}`)];
+  }
   if (output !== '') return [shown(output)];
   const fault = firstText(
     details.error,

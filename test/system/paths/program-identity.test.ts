@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { programIdentity } from '../../src/agent/program-identity';
-import { newFolder } from '../support/temp-folder';
+import { programIdentity } from '../../../src/system/paths/program-identity';
+import { newFolder } from '../../support/temp-folder';
 
 describe('programIdentity', () => {
   let folder: string;

@@ -1,5 +1,5 @@
 /** Cursor's list of things to do, as a plan of ACP. */
-import { firstText, listOf, shapeOf } from './shapes';
+import { beginning, firstText, listOf, shapeOf } from './shapes';
 
 /** As ACP has it. */
 export interface PlanEntry {
@@ -29,7 +29,7 @@ export class Todos {
       const { id, content, status } = shapeOf(each);
       const key = firstText(id) ?? `#${index}`;
       const known = this.#entries.get(key);
-      const text = firstText(content)?.slice(0, maxLength) ?? known?.content;
+      const text = (firstText(content) && beginning(content as string, maxLength)) ?? known?.content;
       if (text === undefined || (known === undefined && this.#entries.size >= maxTodos)) continue;
       this.#entries.set(key, {
         content: text,

@@ -1,4 +1,4 @@
-import { Todos } from '../../src/cursor/todos';
+import { Todos } from '../../../src/cursor/output/todos';
 
 test('an update replaces the list, or changes what it names', () => {
   const todos = new Todos();

@@ -32,3 +32,23 @@ export function textIn(content: unknown): string {
     .map((block) => firstText(shapeOf(block).text) ?? '')
     .join('');
 }
+
+/** A JSON object of a line; undefined for every other line. Half a character, which no editor could read, becomes U+FFFD. */
+export function lineIn(text: string): Shape | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    const whole = (_: string, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value);
+    return shapeOf(/\\ud[89a-f]/i.test(text) ? JSON.parse(text, whole) : JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The beginning of a text: at most so many UTF-16 units, and no half of a character. */
+export function beginning(text: string, length: number): string {
+  return wellFormed(text.slice(0, length));
+}
+
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Cs}/gu, '\ufffd');
+}

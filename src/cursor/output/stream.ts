@@ -1,8 +1,16 @@
 /** What `cursor-agent -p --output-format stream-json` writes, line by line, as updates of ACP. */
+import { randomUUID } from 'node:crypto';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
-import { firstNumber, firstText, shapeOf, textIn, type Shape } from './shapes';
+import { firstNumber, firstText, lineIn, shapeOf, textIn, type Shape } from './shapes';
 import { type Todos } from './todos';
-import { faceOf, outcomeOf, toolReportOf, type ToolFace } from './tools';
+import { faceOf, outcomeOf, toolReportOf, type ToolFace, type ToolReport } from './tools';
+
+/** A call that has begun, and what it began with. */
+interface OpenCall {
+  readonly name: string;
+  readonly face: ToolFace;
+  readonly atMs: number;
+}
 
 /** Tokens of a turn, in the words of ACP. */
 export interface Tokens {
@@ -35,13 +43,16 @@ export class Stream {
   chatId: string | undefined;
   /** The last line of a turn that has come to its end. */
   result: Result | undefined;
-  /** Something has come that Cursor writes only once it works: it is not to be asked again. */
+  /** Something of the model has come: it is not to be asked again. */
   hasOutput = false;
   /** How many tools were called. */
   toolCalls = 0;
   /** What was no JSON, or an error: it may say why there is no result. */
   words = '';
-  readonly #open = new Map<string, { readonly face: ToolFace; readonly atMs: number }>();
+  readonly #open = new Map<string, OpenCall>();
+  readonly #unknown = new Set<string>();
+  /** Ids of calls that are over. */
+  readonly #over = new Set<string>();
   /** The text since the last tool call, and that of the whole turn. */
   #run = '';
   #turn = '';
@@ -55,7 +66,7 @@ export class Stream {
 
   /** Takes a line, and returns what the editor is told. It never throws. */
   take(text: string): SessionUpdate[] {
-    const line = jsonIn(text);
+    const line = lineIn(text);
     if (line === undefined) {
       if (text.trim() !== '') this.words = `${this.words}\n${text}`.slice(-4_000).trim();
       return [];
@@ -64,8 +75,11 @@ export class Stream {
       this.words = firstText(line.message, shapeOf(line.error).message, line.error) ?? this.words;
       return [];
     }
-    this.hasOutput = true;
     this.chatId = firstText(line.session_id) ?? this.chatId;
+    // These two come before the model is asked.
+    if (line.type === 'system' || line.type === 'user') return [];
+    if (line.type === 'result') return this.#end(line);
+    this.hasOutput = true;
     switch (line.type) {
       case 'thinking':
         return chunk('agent_thought_chunk', firstText(line.text) ?? '');
@@ -74,18 +88,25 @@ export class Stream {
       case 'tool_call':
         this.#run = '';
         return this.#tool(line);
-      case 'result':
-        return this.#end(line);
       default:
+        this.#unknown.add(String(line.type));
         return [];
     }
   }
 
+  /** Types of lines that have no place in ACP. */
+  get unknownTypes(): readonly string[] {
+    return [...this.#unknown];
+  }
+
   /** The end of the run: calls whose end never came have failed. */
   close(): SessionUpdate[] {
-    const open = [...this.#open.keys()];
+    const open = [...this.#open];
     this.#open.clear();
-    return open.map((toolCallId) => ({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' }));
+    return open.map(([toolCallId, { atMs }]) => ({
+      ...{ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' },
+      _meta: { cursor: times(atMs, this.now()) },
+    }));
   }
 
   /**
@@ -106,31 +127,51 @@ export class Stream {
 
   #tool(line: Shape): SessionUpdate[] {
     const report = toolReportOf(line);
-    const { id: toolCallId, args, result, name } = report;
+    const toolCallId = this.#idOf(report);
     const known = this.#open.get(toolCallId);
-    const atMs = report.atMs ?? this.now();
-    const face = known?.face ?? faceOf(report, this.cwd);
-    const call = { toolCallId, ...face, rawInput: args, name };
-    if (known === undefined) this.toolCalls += 1;
-    if (!report.isOver) {
-      this.#open.set(toolCallId, { face, atMs });
-      if (known !== undefined) return [];
-      return [{ sessionUpdate: 'tool_call', ...call, status: 'in_progress' }];
-    }
+    const wasOver = this.#over.has(toolCallId);
+    if (known === undefined && !wasOver) this.toolCalls += 1;
+    // What comes twice, or too late, changes nothing.
+    if (!report.isOver) return known === undefined && !wasOver ? this.#begin(toolCallId, report) : [];
     this.#open.delete(toolCallId);
+    this.#over.add(toolCallId);
+    const { args, result, name } = report;
+    const face = faceOf(report, this.cwd);
     const { status, content, facts } = outcomeOf(report, this.cwd);
-    const durationMs = report.durationMs ?? (known && Math.max(0, atMs - known.atMs));
+    const endMs = report.completedAtMs ?? report.atMs ?? this.now();
     const end = {
-      toolCallId,
-      status,
-      content,
+      ...{
+        toolCallId,
+        status,
+        content,
+        locations: known === undefined ? face.locations : placesOf(known.face, face),
+      },
       ...(result !== undefined && { rawOutput: result }),
-      _meta: { cursor: { ...facts, ...(durationMs !== undefined && { durationMs }) } },
+      _meta: { cursor: { ...facts, ...times(report.startedAtMs ?? known?.atMs, endMs, report.durationMs) } },
     };
     const plan = /^(updateTodos|todo)/i.test(name) ? this.#plan(args, result) : [];
-    return known === undefined
-      ? [{ sessionUpdate: 'tool_call', ...call, ...end }, ...plan]
+    return known === undefined && !wasOver
+      ? [{ sessionUpdate: 'tool_call', ...face, rawInput: args, name, ...end }, ...plan]
       : [{ sessionUpdate: 'tool_call_update', ...end }, ...plan];
+  }
+
+  #begin(toolCallId: string, report: ToolReport): SessionUpdate[] {
+    const { name, args: rawInput } = report;
+    const face = faceOf(report, this.cwd);
+    const atMs = report.startedAtMs ?? report.atMs ?? this.now();
+    this.#open.set(toolCallId, { name, face, atMs });
+    const _meta = { cursor: { startTime: atMs } };
+    return [
+      { sessionUpdate: 'tool_call', toolCallId, ...face, rawInput, name, status: 'pending', _meta },
+      { sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' },
+    ];
+  }
+
+  /** Cursor's id; of a call without one the end belongs to the oldest open call of that tool. */
+  #idOf({ id, name, isOver }: ToolReport): string {
+    if (id !== undefined) return id;
+    const open = [...this.#open].find(([key, call]) => key.startsWith('unnamed ') && call.name === name);
+    return isOver && open !== undefined ? open[0] : `unnamed ${randomUUID()}`;
   }
 
   #plan(args: Shape, result: unknown): SessionUpdate[] {
@@ -168,11 +209,17 @@ function tokensIn(value: unknown): Tokens | undefined {
   };
 }
 
-function jsonIn(text: string): Shape | undefined {
-  if (!text.trimStart().startsWith('{')) return undefined;
-  try {
-    return shapeOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+/** For `_meta`: milliseconds, the first two since 1970. */
+function times(startTime: number | undefined, endTime: number, toldMs?: number): Shape {
+  const durationMs = toldMs ?? (startTime && Math.max(0, endTime - startTime));
+  return {
+    ...(startTime !== undefined && { startTime }),
+    endTime,
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+/** The files that a call was about when it began, and those of its end. */
+function placesOf({ locations }: ToolFace, { locations: added }: ToolFace): ToolFace['locations'] {
+  return [...locations, ...added.filter(({ path }) => !locations.some((known) => known.path === path))];
 }

@@ -1,7 +1,7 @@
 /** Tells whether a command still runs the same program as earlier. */
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { searchFolders } from '../system/paths/search-path';
+import { searchFolders } from './search-path';
 
 /**
  * A text that changes when the program of a command is replaced, as by another version: real path, size and time of
