@@ -127,6 +127,7 @@ describe('the sources', () => {
       'network/ssh-agent/agent-proxy',
     ];
     const ofServers = [
+      'served/client/socket/lines',
       'served/server/plain-socket',
       'served/server/http/event-stream',
       'served/server/chat/chat-bridge',

@@ -37,7 +37,7 @@ async function heardAt(listened: string, host: string, more: NodeJS.ProcessEnv =
   const cai = new Cai();
   ownFile(join(cai.home, 'state/containai/serve/token'), `${token}\n`);
   const port = /port (\d+)/.exec(other.stdout.toString())![1];
-  const address = host.startsWith('unix:') ? host : `http://${host}:${port}`;
+  const address = /^\w+:/.test(host) ? host.replace('PORT', port!) : `http://${host}:${port}`;
   const connecting = cai.start(['connect', address], { env: more });
   connecting.child.stdin.write(
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n',
@@ -46,7 +46,7 @@ async function heardAt(listened: string, host: string, more: NodeJS.ProcessEnv =
   child.kill();
   const { stdout } = await other.ended;
   const heard = stdout.toString();
-  if (!heard.includes('GET ') && !stderr.includes('another user')) throw new Error(stderr);
+  if (!/GET |Authorization/.test(heard) && !stderr.includes('another user')) throw new Error(stderr);
   return heard;
 }
 
@@ -58,6 +58,7 @@ attempt(
       heardAt('0.0.0.0', '127.0.0.1'),
       heardAt('::', 'localhost'),
       heardAt('127.0.0.1', '127.0.0.1', { CAI_CONNECT_TOKEN: token }),
+      heardAt('127.0.0.1', 'tcp://127.0.0.1:PORT'),
     ]);
     return reachedIf(heard.join('').includes(token), heard.join('\n'));
   },

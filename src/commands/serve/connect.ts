@@ -21,11 +21,11 @@ interface Options {
 export const run = declare<Options>({
   name: 'connect',
   description: `For an editor to start instead of "cai --acp": connects it to "cai serve", or to any server that speaks ACP over
-WebSocket. If the connection breaks, it is made again, and goes on where it was.`,
+WebSocket, or in lines. If the connection breaks, it is made again, and over a WebSocket goes on where it was.`,
   arguments: [
     [
       '[url]',
-      'wss://, https://, ws:// or http:// with the path, if it is not /acp; unix:PATH (default: the socket of "cai serve" on this machine)',
+      'wss://, https://, ws:// or http:// with the path, if it is not /acp; tls://HOST:PORT or tcp://HOST:PORT; unix:PATH (default: the socket of "cai serve" on this machine)',
     ],
   ],
   options: [

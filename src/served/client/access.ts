@@ -66,7 +66,10 @@ function tokenFor(address: Address, { tokenFile, token, ownTokenFile }: AccessOp
         : undefined;
   const isPrivate = address.isEncrypted || address.isLoopback || address.socketPath !== undefined;
   if (given !== undefined && !isPrivate)
-    throw new CaiError('USAGE', `the token would be sent unencrypted to ${address.shown}: use wss://`);
+    throw new CaiError(
+      'USAGE',
+      `the token would be sent unencrypted to ${address.shown}: use ${address.isLines === true ? 'tls' : 'wss'}://`,
+    );
   return given ?? (address.isLoopback ? ownToken(ownTokenFile) : undefined);
 }
 

@@ -1,5 +1,6 @@
 /** Where a server is, as a user writes it. */
 import { posix } from 'node:path';
+import { placeOfUrl } from '../../config/host-rules';
 import { isLoopback, serveSocket } from '../../config/serve-places';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
@@ -8,6 +9,8 @@ import type { Host } from '../../system/host';
 export interface Address {
   /** Where it is, for a WebSocket: `ws:` or `wss:`, with path and query. For a Unix socket the host means nothing. */
   readonly url: string;
+  /** It carries plain lines: of `url`, only host and port count. */
+  readonly isLines?: true;
   /** The Unix socket that leads to it; absolute. */
   readonly socketPath?: string;
   /** That socket is the one that this user's own server makes if nobody says otherwise. */
@@ -27,6 +30,8 @@ const schemes: Readonly<Record<string, 'ws:' | 'wss:'>> = {
   'wss:': 'wss:',
   'http:': 'ws:',
   'https:': 'wss:',
+  'tcp:': 'ws:',
+  'tls:': 'wss:',
 };
 /** What is certainly no secret, so that an error may repeat it. */
 const harmless = /^[\w.:/[\]-]+$/;
@@ -49,11 +54,27 @@ export function readAddress(text: string | undefined, agent: string | undefined,
   if (url.username !== '' || url.password !== '')
     throw new CaiError('USAGE', 'the address holds a user or password: use --token-file instead');
   if (url.hash !== '') throw new CaiError('USAGE', 'the address of a server has no part behind "#"');
+  if (/^t/i.test(text)) return linesAddress(text, url, agent);
   if (url.pathname === '/') url.pathname = standardPath;
   setAgent(url, agent);
   const isEncrypted = scheme === 'wss:';
   const shown = `${scheme}//${url.host}${url.pathname}`;
   return { url: url.href, shown, isLoopback: isLoopback(url.hostname), isEncrypted };
+}
+
+/** `tcp://HOST:PORT` or `tls://HOST:PORT`. Such a server has one agent. */
+function linesAddress(text: string, { href, hostname }: URL, agent: string | undefined): Address {
+  const [, kind, port] = /^(tcp|tls):\/\/[^/?#]+:(\d+)\/?$/i.exec(text) ?? [];
+  if (kind === undefined || placeOfUrl(href.replace(/^ws/, 'http')) === undefined)
+    throw new CaiError('USAGE', 'behind tcp:// and tls:// there are a host and a port, and nothing else');
+  if (agent !== undefined)
+    throw new CaiError(
+      'USAGE',
+      '--agent means nothing to tcp:// and tls://: a server has its first agent there',
+    );
+  const shown = `${kind.toLowerCase()}://${hostname}:${port}`;
+  const isEncrypted = href.startsWith('wss:');
+  return { url: href, isLines: true, shown, isLoopback: isLoopback(hostname), isEncrypted };
 }
 
 function unixAddress(socketPath: string, agent: string | undefined, query = ''): Address {
@@ -78,6 +99,6 @@ function noAddress(text: string): CaiError {
   const meant = host === undefined ? '' : `: did you mean ${isLoopback(host) ? 'http' : 'https'}://${text}?`;
   return new CaiError(
     'USAGE',
-    `the address of a server begins with wss://, https://, ws://, http:// or unix:${given}${meant}`,
+    `the address of a server begins with wss://, https://, ws://, http://, tls://, tcp:// or unix:${given}${meant}`,
   );
 }

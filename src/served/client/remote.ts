@@ -11,8 +11,10 @@ import type { Access } from './access';
 import type { Address } from './address';
 import { BackOff } from './back-off';
 import { Cookies } from './cookies';
-import type { Ending } from './endings';
-import { Link, type Greeting } from './link';
+import type { Ending } from './socket/endings';
+import { LineLink } from './socket/lines';
+import type { Greeting, Link } from './socket/link';
+import { WebSocketLink } from './socket/websocket';
 import { UnprovenLines } from './unproven';
 
 /** How long a server is tried for from which nothing has ever come, in milliseconds. */
@@ -159,7 +161,8 @@ export class Remote {
     const id = this.#begun?.id;
     const about =
       id === undefined ? {} : { [connectionHeader]: id, [receivedHeader]: String(this.#received) };
-    const link = new Link({
+    const Kind = this.options.address.isLines === true ? LineLink : WebSocketLink;
+    this.#link = new Kind({
       address: this.options.address,
       access: this.options.access,
       headers: { ...this.#cookies.headers, ...about },
@@ -172,7 +175,6 @@ export class Remote {
       onRoom: () => this.#goOn(),
       onEnd: (ending) => this.#ended(ending),
     });
-    this.#link = link;
   }
 
   #opened({ id, received, cookies }: Greeting): void {

@@ -12,6 +12,7 @@ import type { Connections } from './connections';
 import type { Response } from './http/event-stream';
 import type { Door } from './door/door';
 import type { Request } from './door/request-rules';
+import { statusOf } from './http/http-error';
 import { isRefusal, type Refusal, type Visitor } from './door/visitor';
 import type { WaitingSockets } from './door/waiting-sockets';
 import { endWith } from './last-words';
@@ -189,7 +190,7 @@ export class Server {
 
   #carryFor(socket: net.Socket, visitor: Visitor | Refusal): void {
     if (isRefusal(visitor)) {
-      endWith(socket, `${visitor.text}\n`);
+      endWith(socket, `${visitor.status} ${visitor.text}\n`);
       return;
     }
     this.options.waiting.letIn(socket);
@@ -202,7 +203,7 @@ export class Server {
       const connection = this.options.connections.open(visitor, undefined, false);
       new PlainSocket(socket, connection, this.options.maxLineBytes);
     } catch (reason) {
-      endWith(socket, `${messageOf(reason)}\n`);
+      endWith(socket, `${statusOf(reason)} ${messageOf(reason)}\n`);
     }
   }
 

@@ -34,6 +34,11 @@ describe('cai connect', () => {
       ['ws://192.0.2.1', '--token-file', fileWith(token)],
       /^cai: the token would be sent unencrypted to ws:\/\/192\.0\.2\.1\/acp: use wss/,
     ],
+    [
+      ['tcp://192.0.2.1:8722', '--token-file', fileWith(token)],
+      /^cai: the token would be sent unencrypted to tcp:\/\/192\.0\.2\.1:8722: use tls:/,
+    ],
+    [['tcp://127.0.0.1:8722', '--agent', 'codex'], /^cai: --agent means nothing to tcp:/],
     [['wss://host', '--client-cert', '/a'], /^cai: --client-cert and --client-key need each other\n$/],
     [
       ['wss://host', '--token-file', '/no/such'],

@@ -15,6 +15,19 @@ describe('readAddress', () => {
   });
 
   test.each([
+    ['tcp://127.0.0.1:8722', 'tcp://127.0.0.1:8722', true, false],
+    ['TLS://H.example:443/', 'tls://h.example:443', false, true],
+    ['tcp://[::1]:80', 'tcp://[::1]:80', true, false],
+  ])('takes %s, for lines', (text, shown, isLoopback, isEncrypted) => {
+    expect(readAddress(text, undefined, host)).toMatchObject({
+      isLines: true,
+      shown,
+      isLoopback,
+      isEncrypted,
+    });
+  });
+
+  test.each([
     ['ws://h/', 'a b', 'ws://h/acp?agent=a+b'],
     ['ws://h/?agent=codex', 'codex', 'ws://h/acp?agent=codex'],
     [undefined, 'codex', 'ws://localhost/acp?agent=codex'],
@@ -45,14 +58,26 @@ describe('readAddress', () => {
     expect(readAddress(text, undefined, host)).toMatchObject({ isLoopback, isEncrypted });
   });
 
-  test.each(['', 'h', '/run/x', 'file:///x', 'ws+unix:/x', 'ws://h#part', 'ws://u@h', 'ws://:p@h', 'ws://'])(
-    'refuses "%s"',
-    (text) => {
-      expect(() => readAddress(text, undefined, host)).toThrow(
-        expect.objectContaining({ code: 'USAGE' }) as Error,
-      );
-    },
-  );
+  test.each([
+    '',
+    'h',
+    '/run/x',
+    'file:///x',
+    'ws+unix:/x',
+    'ws://h#part',
+    'ws://u@h',
+    'ws://:p@h',
+    'ws://',
+    'tcp://h',
+    'tcp://h:1/acp',
+    'tls://h:1?agent=a',
+    'tcp://:1',
+    'tcp://u@h:1',
+  ])('refuses "%s"', (text) => {
+    expect(() => readAddress(text, undefined, host)).toThrow(
+      expect.objectContaining({ code: 'USAGE' }) as Error,
+    );
+  });
 
   test.each([
     ['127.0.0.1:8722', /, and "127\.0\.0\.1:8722" does not: did you mean http:\/\/127\.0\.0\.1:8722\?$/],

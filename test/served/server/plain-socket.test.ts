@@ -94,7 +94,7 @@ test.each([
   client.socket.write(line);
 
   expect(await client.rest()).toMatch(
-    /^[A-Z].*token.*\n|^the first line is "Authorization: Bearer TOKEN"\n/i,
+    /^401 ([A-Z].*token.*|the first line is "Authorization: Bearer TOKEN")\n/i,
   );
 });
 

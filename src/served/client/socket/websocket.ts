@@ -1,65 +1,21 @@
-/** One WebSocket to a server, from the attempt to open it to its end. */
+/** As `Link`, by a WebSocket. */
 import type { IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { WebSocket, type ClientOptions } from 'ws';
-import { placeOfUrl } from '../../config/host-rules';
-import { tunnelTo } from '../../network';
-import { printableLine } from '../../system/quoted';
-import { connectionHeader, countIn, receivedHeader } from '../carried';
-import { Pulse } from '../../system/streams/pulse';
-import type { Access } from './access';
-import type { Address } from './address';
-import { connectToSocketOf, connectToUser } from './other-end';
+import { connectionHeader, countIn, receivedHeader } from '../../carried';
+import { Pulse } from '../../../system/streams/pulse';
+import { openMs, specialWay } from './dial';
 import { endingOfClose, endingOfError, endingOfStatus, type Ending } from './endings';
+import { maxWaitingBytes, wordsOf, type Greeting, type Link, type LinkOptions } from './link';
 
-/** How long a server may take to open a socket, and between two parts of its words about a refusal, in milliseconds. */
-const openMs = 15_000;
+/** How long a server may take between two parts of its words about a refusal, in milliseconds. */
 const silenceMs = 1_000;
-/** With more bytes than this on their way, no more are sent. */
-const maxWaitingBytes = 1024 * 1024;
-/** How much of a server's words about a refusal is read, and told, in characters. */
+/** How much of a server's words about a refusal is read, in characters. */
 const maxBodyBytes = 4_096;
-const maxSaid = 300;
 
-/** What the server says when it opens a socket. */
-export interface Greeting {
-  /** Of the connection. */
-  readonly id?: string;
-  /** How many of our messages it has; absent: it cannot go on with a connection. */
-  readonly received?: number;
-  /** To be kept. */
-  readonly cookies?: readonly string[];
-}
+type CreateConnection = NonNullable<ClientOptions['createConnection']>;
 
-/** What is opened, and who is told. */
-export interface LinkOptions {
-  /** Of the server. */
-  readonly address: Address;
-  /** What is shown to it. */
-  readonly access: Access;
-  /** Besides those of `access`. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** It is to go on with a connection. */
-  readonly isReturn: boolean;
-  /** Of one message from the server. */
-  readonly maxBytes: number;
-  /** How many messages were sent on the connection. */
-  readonly sentCount: () => number;
-  /** The server has agreed. */
-  readonly onOpen: (greeting: Greeting) => void;
-  /** One message of the server, which may hold line ends. */
-  readonly onLine: (line: Buffer) => void;
-  /** The server has so many messages. */
-  readonly onProven: (count: number) => void;
-  /** More may be sent, after `isFull`. */
-  readonly onRoom: () => void;
-  /** Called once, the last of all. */
-  readonly onEnd: (ending: Ending) => void;
-}
-
-/** One socket. It is opened at once. */
-export class Link {
+/** One socket. */
+export class WebSocketLink implements Link {
   readonly #webSocket: WebSocket;
   #pulse: Pulse | undefined;
   #error: Error | undefined;
@@ -69,19 +25,15 @@ export class Link {
   /** Everything is told later, never from here. */
   constructor(private readonly options: LinkOptions) {
     const { address, access, headers, maxBytes } = options;
-    const { socketPath } = address;
-    const { onlyFor: uid, proxy } = access;
+    const way = specialWay(address, access);
     const settings: ClientOptions = {
       ...access.tls,
       headers: { ...access.headers, ...headers },
       perMessageDeflate: false,
       handshakeTimeout: openMs,
       maxPayload: maxBytes,
-      ...(socketPath !== undefined && { createConnection: () => connect(socketPath) }),
-      ...(uid !== undefined && {
-        createConnection: connectorFor(uid, socketPath),
-      }),
-      ...(proxy !== undefined && { createConnection: tunnelThrough(proxy, address) }),
+      // Node takes the socket later, too, which the types do not say.
+      ...(way !== undefined && { createConnection: way as unknown as CreateConnection }),
     };
     const webSocket = new WebSocket(address.url, settings);
     this.#webSocket = webSocket;
@@ -193,36 +145,4 @@ export class Link {
     this.#pulse?.stop();
     this.options.onEnd(ending);
   }
-}
-
-type CreateConnection = NonNullable<ClientOptions['createConnection']>;
-
-/** Through a proxy of the user, in TLS where the address says so. */
-function tunnelThrough(proxy: URL, { url, isEncrypted }: Address): CreateConnection {
-  const place = placeOfUrl(url.replace(/^ws/, 'http'))!;
-  const connector = (to: ConnectionOptions, done: (error: Error | null, socket?: Socket) => void): void => {
-    tunnelTo(place, proxy, AbortSignal.timeout(openMs)).then(
-      (tunnel) => done(null, isEncrypted ? connectTls({ ...to, path: undefined, ...tunnel }) : tunnel.socket),
-      done,
-    );
-  };
-  return connector as unknown as CreateConnection;
-}
-
-/** Node takes the socket later, too, which the types do not say. */
-function connectorFor(uid: number, socketPath: string | undefined): CreateConnection {
-  type Connect = (
-    to: Parameters<typeof connectToUser>[0],
-    done: Parameters<typeof connectToSocketOf>[2],
-  ) => void;
-  const connector: Connect = (to, done) => {
-    if (socketPath === undefined) connectToUser(to, { uid, limitMs: openMs }, done);
-    else connectToSocketOf(uid, socketPath, done);
-  };
-  return connector as unknown as CreateConnection;
-}
-
-/** A server's words, as the beginning of a longer line for people. */
-function wordsOf(text: string): string {
-  return printableLine(text).slice(0, maxSaid).replace(/\.$/, '');
 }

@@ -1,4 +1,4 @@
-import { endingOfClose, endingOfError, endingOfStatus } from '../../../src/served/client/endings';
+import { endingOfClose, endingOfError, endingOfStatus } from '../../../../src/served/client/socket/endings';
 
 /** As Node's errors. */
 function failed(code: string, message = code): Error {

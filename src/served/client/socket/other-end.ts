@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { connect, isIPv4, type Socket } from 'node:net';
 import { endianness, platform } from 'node:os';
-import { messageOf, errorCodeOf } from '../../errors';
+import { messageOf, errorCodeOf } from '../../../errors';
 
 /** An address with a port. */
 export interface End {

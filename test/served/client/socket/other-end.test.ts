@@ -8,8 +8,8 @@ import {
   NotOurs,
   ownersOf,
   type End,
-} from '../../../src/served/client/other-end';
-import { newFolder } from '../../support/temp-folder';
+} from '../../../../src/served/client/socket/other-end';
+import { newFolder } from '../../../support/temp-folder';
 
 const client: End = { address: '127.0.0.1', port: 40_000 };
 const server: End = { address: '127.0.0.1', port: 8_722 };

@@ -1,7 +1,7 @@
 /** What the end of a socket, or a refusal to open one, means for the connection that it carried. */
-import { closeCodes } from '../carried';
+import { closeCodes } from '../../carried';
 import { NotOurs } from './other-end';
-import { isCertificateError } from '../../system/tls-errors';
+import { isCertificateError } from '../../../system/tls-errors';
 
 /** How a socket ended. */
 export interface Ending {
