@@ -140,7 +140,7 @@ describe('the sources', () => {
         'rpc/status',
         'commands/',
         'cursor/main',
-        'embed/message-stream',
+        'embed/web-streams',
         'main',
         'system/log',
         ...ofCommands,

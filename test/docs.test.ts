@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { commands } from '../src/commands/registry';
 import { capabilities } from '../src/container/engine/engine-info';
 import { userWith } from './support/cli';
@@ -126,22 +128,65 @@ describe('docs/CONTRIBUTING.md', () => {
   });
 });
 
-test('docs/editors.md has a program to copy that runs a turn', () => {
+describe('docs/embedding.md', () => {
   const folder = newFolder();
-  const modules = join(folder, 'node_modules');
-  mkdirSync(join(modules, '@agentclientprotocol'), { recursive: true });
-  symlinkSync(repository, join(modules, 'containai'));
-  const sdk = '@agentclientprotocol/sdk';
-  symlinkSync(join(repository, 'node_modules', sdk), join(modules, sdk));
-  writeFileSync(join(folder, 'program.mjs'), blocksOf('docs/editors.md', 'js')[0]!);
   const mock = JSON.stringify([join(repository, 'fixtures/mock-acp-server'), '--acp']);
   const { env } = userWith(`[agents.claude]\ncommand = ${mock}\n`);
+  const program = join(folder, 'program.mjs');
+  const options = { cwd: folder, env: { PATH: process.env.PATH, ...env } };
+  const [asClient, overBytes, overMessages] = blocksOf('docs/embedding.md', 'js') as [string, string, string];
+  const opening = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } },
+    { jsonrpc: '2.0', id: 2, method: 'session/new', params: { cwd: folder, mcpServers: [] } },
+  ];
 
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['program.mjs'], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, ...env },
-    encoding: 'utf8',
+  beforeAll(() => {
+    const modules = join(folder, 'node_modules');
+    mkdirSync(join(modules, '@agentclientprotocol'), { recursive: true });
+    symlinkSync(repository, join(modules, 'containai'));
+    const sdk = '@agentclientprotocol/sdk';
+    symlinkSync(join(repository, 'node_modules', sdk), join(modules, sdk));
   });
 
-  expect({ stdout, stderr, status }).toEqual({ stdout: 'echo: Hello\n', stderr: '', status: 0 });
+  test('has a program to copy that runs a turn', () => {
+    writeFileSync(program, asClient);
+
+    const { stdout, stderr, status } = spawnSync(process.execPath, [program], {
+      ...options,
+      encoding: 'utf8',
+    });
+
+    expect({ stdout, stderr, status }).toEqual({ stdout: 'echo: Hello\n', stderr: '', status: 0 });
+  });
+
+  test('has a program that serves its stdin and stdout', () => {
+    writeFileSync(program, overBytes);
+
+    const { stdout, stderr, status } = spawnSync(process.execPath, [program], {
+      ...options,
+      input: opening.map((message) => `${JSON.stringify(message)}\n`).join(''),
+      encoding: 'utf8',
+    });
+
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    const answers = stdout.trimEnd().split('\n');
+    expect(answers.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { id: 1, result: { protocolVersion: 1 } },
+      { id: 2, result: { sessionId: expect.any(String) as string } },
+    ]);
+  });
+
+  test('has a worker thread that serves its messages', async () => {
+    writeFileSync(program, overMessages);
+    const worker = new Worker(program, { env: options.env });
+    const answers: unknown[] = [];
+    worker.on('message', (message) => answers.push(message));
+    for (const message of opening) {
+      worker.postMessage(message);
+      await once(worker, 'message');
+    }
+    await worker.terminate();
+
+    expect(answers).toMatchObject([{ result: { protocolVersion: 1 } }, { result: {} }]);
+  });
 });

@@ -9,8 +9,8 @@ import { Connection } from '../commands/acp/connection';
 import { CaiError } from '../errors';
 import { hostOf } from '../system/paths/search-path';
 import { quoted } from '../system/quoted';
-import type { MessageStream } from './message';
-import { Messages } from './message-stream';
+import type { ByteStream, MessageStream, StreamPair } from './message';
+import { byteForm, messageForm, WebStreams, type Form } from './web-streams';
 
 /** How a connection differs from that of `cai --acp`, started in this process. */
 export interface ConnectOptions {
@@ -26,13 +26,16 @@ export interface ConnectOptions {
   readonly direct?: boolean | undefined;
 }
 
-/** A connection to agents, one in each workspace. The SDK takes it as its `Stream`. */
-export interface AgentConnection extends MessageStream {
+/** How a connection ends. */
+export interface Ending {
   /** Resolves when the connection has ended and no process of it is left. Never rejects. */
   readonly closed: Promise<void>;
   /** Ends it at once: turns are cancelled, unread messages are dropped, agents are ended. Returns `closed`. */
   close(): Promise<void>;
 }
+
+/** A connection to agents, one in each workspace. The SDK takes it as its `Stream`. */
+export interface AgentConnection extends MessageStream, Ending {}
 
 /**
  * Starts the proxy in this process. Any number of connections can be open. Close each: its agents live as long. Throws a
@@ -40,6 +43,32 @@ export interface AgentConnection extends MessageStream {
  * `cwd` that is no folder (`WORKSPACE`). What goes wrong later is answered to the request that it concerns.
  */
 export function connect(options: ConnectOptions = {}): AgentConnection {
+  return open(options, messageForm());
+}
+
+/**
+ * As `connect`, for an editor at the other end of `stream`, such as a `Stream` of the SDK: its `readable` has what the
+ * editor sends, its `writable` takes what the editor gets. Where one of them ends or fails, the connection ends; with the
+ * connection, both end.
+ */
+export function serve(stream: MessageStream, options: ConnectOptions = {}): Ending {
+  return joined(stream, open(options, messageForm()));
+}
+
+/** As `serve`, for an editor that sends and gets bytes: each message a line of JSON. */
+export function serveBytes(stream: ByteStream, options: ConnectOptions = {}): Ending {
+  return joined(stream, open(options, byteForm));
+}
+
+function joined<T>(stream: StreamPair<T>, connection: StreamPair<T> & Ending): Ending {
+  const { closed } = connection;
+  const close = (): Promise<void> => connection.close();
+  stream.readable.pipeTo(connection.writable).catch(close);
+  connection.readable.pipeTo(stream.writable).catch(close);
+  return { closed, close };
+}
+
+function open<T>(options: ConnectOptions, form: Form<T>): StreamPair<T> & Ending {
   const { agent, agentArgs = [], cwd, env = process.env, direct } = options;
   const chosenEnv = { ...env, CAI_NO_UPDATE_CHECK: '1', ...spawning(direct) };
   const host = hostOf(chosenEnv, cwd === undefined ? undefined : folderAt(cwd));
@@ -48,19 +77,19 @@ export function connect(options: ConnectOptions = {}): AgentConnection {
   const connection = new Connection({ ...common, early: undefined, recordFile: undefined }, theirs, theirs);
   const close = (): Promise<void> => {
     connection.end();
-    messages.drop(ended());
+    streams.drop(ended());
     return closed;
   };
-  const messages = new Messages(ours, () => void close());
+  const streams = new WebStreams(ours, form, () => void close());
   const closed = connection.run().then(() => {
-    messages.refuse(ended());
+    streams.refuse(ended());
     // A write that was under way is over, too.
     theirs.removeAllListeners('data').resume().end();
     common.log.end();
   });
   // Also where what nobody reads was given up.
-  theirs.on('close', () => messages.drop(ended()));
-  return { readable: messages.readable, writable: messages.writable, closed, close };
+  theirs.on('close', () => streams.drop(ended()));
+  return { readable: streams.readable, writable: streams.writable, closed, close };
 }
 
 /** A program that embeds us has its own stderr; `cai logs` shows what is logged. */

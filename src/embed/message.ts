@@ -1,4 +1,4 @@
-/** Messages of JSON-RPC as ACP's SDK has them, which other programs see. */
+/** What passes between other programs and us: messages as ACP's SDK has them, or bytes. */
 
 /** A JSON-RPC message, as `AnyMessage` of ACP's SDK. */
 export type AnyMessage = { jsonrpc: '2.0' } & (
@@ -8,10 +8,16 @@ export type AnyMessage = { jsonrpc: '2.0' } & (
   | { method: string; params?: unknown }
 );
 
-/** What `connect` of ACP's SDK takes: its `Stream`. */
-export interface MessageStream {
-  /** What the agent sends. It is not sent faster than it is read. Ends with the connection. */
-  readonly readable: ReadableStream<AnyMessage>;
-  /** What the agent is to get. A write is over when the proxy has taken it. Closing it ends the connection. */
-  readonly writable: WritableStream<AnyMessage>;
+/** Both directions of a connection. */
+export interface StreamPair<T> {
+  /** What the other end sends. It is not sent faster than it is read. Ends with the connection. */
+  readonly readable: ReadableStream<T>;
+  /** What the other end is to get. A write is over when that has taken it. Closing it ends the connection. */
+  readonly writable: WritableStream<T>;
 }
+
+/** What `connect` of ACP's SDK takes: its `Stream`. */
+export type MessageStream = StreamPair<AnyMessage>;
+
+/** Lines of JSON, wherever they are cut into chunks. */
+export type ByteStream = StreamPair<Uint8Array>;

@@ -60,13 +60,15 @@ const refused = `try {
   }`;
 
 test('can be imported by both kinds of modules in TypeScript, with types that need no others', () => {
-  const text = `import { connect, CaiError, type AnyMessage, type ConnectOptions, type FailureCode } from 'containai';
+  const text = `import { connect, serve, serveBytes, CaiError, type AnyMessage, type ByteStream, type ConnectOptions, type FailureCode } from 'containai';
   const options: ConnectOptions = { agent: 'claude', agentArgs: ['a'], cwd: '/', env: process.env, direct: true };
   export async function use(): Promise<AnyMessage | undefined> {
     const connection = connect(options);
     await connection.writable.getWriter().write({ jsonrpc: '2.0', id: 1, method: 'initialize' });
     const { value } = await connection.readable.getReader().read();
     const closed: Promise<void> = connection.close();
+    serve(connection).close();
+    serveBytes(new TransformStream() satisfies ByteStream, options).closed;
     await Promise.all([closed, connection.closed]);
     return value;
   }
@@ -97,7 +99,7 @@ test('gives a connection that fits the SDK, also in the example of the documenta
     connect({ agnt: 'claude' });
   `;
 
-  const page = readFileSync(join(repository, 'docs/editors.md'), 'utf8');
+  const page = readFileSync(join(repository, 'docs/embedding.md'), 'utf8');
   const [, example] = /```js\n(.*?)```/s.exec(page)!;
 
   expect(example).toContain('connect(');

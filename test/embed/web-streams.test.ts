@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { duplexPair, type Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { AnyMessage } from '../../src/embed/message';
-import { Messages } from '../../src/embed/message-stream';
+import { messageForm, WebStreams } from '../../src/embed/web-streams';
 
 describe('messages over a pair of byte streams in memory', () => {
   let far: Duplex;
-  let messages: Messages;
+  let messages: WebStreams<AnyMessage>;
   let drops: number;
   beforeEach(() => {
     const [near, other] = duplexPair();
     far = other;
     drops = 0;
-    messages = new Messages(near, () => {
+    messages = new WebStreams(near, messageForm(), () => {
       drops++;
     });
   });
