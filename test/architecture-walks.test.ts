@@ -14,6 +14,7 @@ const onTheWay = {
   'rpc/json/': 'how JSON is walked, behind a door: the flow sees the places that come of it',
   'rpc/answer': 'writes lines of our own',
   'rpc/open-requests': 'a table of requests by their ids',
+  'rpc/byte-budget': 'counts bytes of what waits',
 };
 
 /** A prompt of the editor to its agent, then an update of the agent to the editor. */
@@ -35,7 +36,6 @@ const prompt: Walk = {
     'rpc/protocol/fields': 'data: places in params and results',
     'rpc/protocol/refusals': 'sentences for refusals',
     'rpc/protocol/acting-methods': 'finds the row of a method of an agent',
-    'rpc/byte-budget': 'counts bytes of what waits',
     'rpc/long-line': 'lines that are too long',
     'rpc/status': 'what `cai exec` says of a container',
     'rpc/webassembly/': 'many chunks at once, behind a door: docs/decisions/0018-hot-path.md',
@@ -123,6 +123,7 @@ const frame: Walk = {
     'agent/process-end': 'the end of a process',
     'served/carried': 'types',
     'served/server/door/': 'who may come in',
+    'served/server/telling-websocket': 'a sentence for messages that are too long',
   },
   most: { files: 17, lines: 2_640 },
 };

@@ -2,6 +2,7 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
+import { overLimit } from './byte-budget';
 import { backslash, carriageReturn, newline, quote, space, tab } from './json/bytes';
 import { Skim } from './long-line';
 
@@ -190,10 +191,7 @@ export class LineReader {
 
 /** Why an over-long line is refused, as the rest of a sentence; `setting`: the key of the configuration for its limit. */
 export function tooLong({ skim, limitBytes }: OverlongLine, setting: string): string {
-  const [size, limit] = [skim.length, limitBytes].map(
-    (bytes) => `${Math.ceil((10 * bytes) / 2 ** 20) / 10} MiB`,
-  );
-  return `has ${size}, more than the ${limit} of ${setting}: raise it in your configuration`;
+  return `has ${overLimit(skim.length, limitBytes, setting)}: raise it in your configuration`;
 }
 
 /** Nothing but white space, which is no message. */

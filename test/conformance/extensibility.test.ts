@@ -278,6 +278,55 @@ describe('with several agents', () => {
   });
 });
 
+describe('a session that an unknown method gives, without a target', () => {
+  let world: World;
+  afterEach(() => world.end());
+
+  /** What the editor gets for a session of that agent, and what a prompt for it comes to. */
+  async function given({ agent }: Pick<OpenSession, 'agent'>, agentId: string) {
+    const result = { sessionId: agentId };
+    const { response } = await exchange(world, agent, 'x/restore', { name: 'a' }, { result });
+    const { sessionId } = response.result as { sessionId: string };
+    world.send({ id: `prompt ${agentId}`, method: 'session/prompt', params: { sessionId, prompt: [] } });
+    return sessionId;
+  }
+
+  test('N5 can be used where there is one agent, in the folders of its newest session', async () => {
+    world = await World.initialized({}, { fs: { readTextFile: true } });
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    const sessionId = await given({ agent }, 's2');
+
+    expect(sessionId).toMatch(/^[\da-f-]{36}$/);
+    expect((await agent.inbox.next('session/prompt')).params).toEqual({ sessionId: 's2', prompt: [] });
+    const path = `${agent.cwd}/a`;
+    agent.send({ id: 'r', method: 'fs/read_text_file', params: { sessionId: 's2', path } });
+    expect((await world.editor.next('fs/read_text_file')).params).toEqual({ sessionId, path });
+  });
+
+  test('N5 can be used where that agent has no session, in its workspace', async () => {
+    world = await World.initialized();
+    const cwd = world.workspace('own');
+    const id = world.ask('session/new', { cwd, mcpServers: [] });
+    const agent = await world.agent(cwd);
+    await agent.answer('session/new', { error: { code: -32603, message: 'no' } });
+    await world.editor.response(id);
+    await given({ agent }, 's1');
+
+    expect((await agent.inbox.next('session/prompt')).params).toEqual({ sessionId: 's1', prompt: [] });
+  });
+
+  test('N5 is nobody’s where several agents could be meant', async () => {
+    world = await World.initialized();
+    await world.session(world.workspace('a'), 's1');
+    const b = await world.session(world.workspace('b'), 's1');
+
+    expect(await given(b, 's2')).toBe('s2');
+    expect(await world.editor.response('prompt s2')).toEqual(
+      failure('prompt s2', -32002, { sessionId: 's2' }),
+    );
+  });
+});
+
 describe('without an agent', () => {
   let world: World;
   afterEach(() => world.end());

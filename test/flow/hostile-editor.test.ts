@@ -6,6 +6,10 @@ import { failure, success } from '../support/messages';
 import { startTurn, expectTurn } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
+/** A refusal for what would wait beyond that limit. */
+const excess = (limit: string): unknown =>
+  expect.stringMatching(new RegExp(`[.\\d]+ [KM]iB, more than the ${limit} of acp\\.queue_to_agent: `));
+
 describe('an editor', () => {
   let world: World;
   afterEach(() => world.end());
@@ -58,7 +62,9 @@ describe('an editor', () => {
     const asked = Array.from({ length: 2_000 }, () => world.ask('session/new', { cwd, mcpServers: [] }));
 
     // What was held is far less than 1 MiB of lines, but each costs memory besides.
-    expect(await world.editor.response(asked.at(-1))).toEqual(failure(asked.at(-1), -32603));
+    const answer = await world.editor.response(asked.at(-1));
+    expect(answer).toEqual(failure(asked.at(-1), -32603));
+    expect(answer).toHaveProperty('error.message', excess('1 MiB'));
     const agent = await world.agent(cwd);
     await agent.inbox.next('initialize');
     expect(agent.inbox.lines).toHaveLength(1);
@@ -77,7 +83,9 @@ describe('an editor', () => {
       world.ask('session/prompt', { ...session, prompt: [{ type: 'text', text }] });
     const loading = world.ask('session/load', { ...session, cwd, mcpServers: [] });
     const [held, refused] = [prompt(), prompt()];
-    expect(await world.editor.response(refused)).toEqual(failure(refused, -32603));
+    const refusal = await world.editor.response(refused);
+    expect(refusal).toEqual(failure(refused, -32603));
+    expect(refusal).toHaveProperty('error.message', excess('1 KiB'));
 
     world.send({ method: 'session/cancel', params: session });
 

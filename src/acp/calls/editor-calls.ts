@@ -144,7 +144,7 @@ export class EditorCalls {
     } else if (owner.endRestore !== undefined && isCancel) {
       this.#cancelPrompts(owner);
     } else if (!owner.wait(call)) {
-      if (!isCancel) throw new CaiError('AGENT_STALLED', `too much waits for session ${owner.editorId}`);
+      if (!isCancel) throw owner.crowded(call);
       // It may also be meant for a turn that the agent is at.
       this.#cancelPrompts(owner);
       return false;

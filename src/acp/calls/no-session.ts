@@ -42,9 +42,27 @@ export async function serveUnnamed(core: Core, children: Children, host: Host, c
     for (const each of usable) sendTo(core, each, call);
     return;
   }
-  const child = usable.length === 1 ? usable[0] : children.lastUsed;
-  if (child !== undefined) sendTo(core, child, call);
+  const [only, other] = usable;
+  if (only !== undefined && other === undefined)
+    core.toAgent(only, call, { map: only.map, onResult: (result) => openGiven(core, only, result) });
+  else if (children.lastUsed !== undefined) sendTo(core, children.lastUsed, call);
   else core.answer(call, errorLine(request.id, methodNotFound(message.method)));
+}
+
+/** Opens the session that an answer names, in the folders of the agent's newest session, or else in its workspace. */
+function openGiven(core: Core, child: WorkspaceChild, result: Message): void {
+  const given = sessionIdOf(result);
+  const { byAgentId } = core.sessions.of(child);
+  if (given === undefined || byAgentId.has(given)) return;
+  const newest = [...byAgentId.values()].at(-1);
+  const { root, identity, map } = child;
+  if (newest !== undefined) core.ids.editorIdOf(child, given, newest);
+  else if (root !== undefined && identity !== undefined)
+    core.ids.openNew(child, given, {
+      roots: [{ spelled: root, real: root, identity }],
+      map,
+      openParams: undefined,
+    });
 }
 
 /**

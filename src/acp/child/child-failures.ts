@@ -1,8 +1,20 @@
 import { CaiError } from '../../errors';
 
-/** The failure of a request for which there is no room, because the agent does not read. */
-export function stalled(agent: string): CaiError {
-  return new CaiError('AGENT_STALLED', `agent "${agent}" does not read its input: end it and try again`);
+/** The key of the configuration for what may wait for agents. */
+export const queueToAgent = 'acp.queue_to_agent';
+
+/** The failure of a request for which there is no room, because the agent does not read. `excess`: what waits. */
+export function stalled(agent: string, excess: string): CaiError {
+  const text = `agent "${agent}" does not read its input, of which there is ${excess}: end it and try again`;
+  return new CaiError('AGENT_STALLED', text);
+}
+
+/** The failure of what there is no room for until the agent has started. `excess`: what would wait. */
+export function crowded(agent: string, excess: string): CaiError {
+  return new CaiError(
+    'AGENT_STALLED',
+    `too much waits until agent "${agent}" has started: ${excess}: try again`,
+  );
 }
 
 /** The failure of a request that was sent but not received, because the connection was lost. */

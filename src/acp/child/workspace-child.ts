@@ -8,9 +8,9 @@ import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
 import type { Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
-import { ByteBudget } from '../../rpc/byte-budget';
+import { ByteBudget, overLimit } from '../../rpc/byte-budget';
 import type { PathMap } from '../../system/paths/path-map';
-import { stalled, tooLate, undelivered } from './child-failures';
+import { crowded, queueToAgent, stalled, tooLate, undelivered } from './child-failures';
 import type { AgentHello } from '../profiles/initialize';
 import type { ChildRecorder } from '../recording/recorder';
 import { AgentStarts, type StartsEvent } from './agent-starts';
@@ -87,7 +87,7 @@ export class WorkspaceChild {
     const { agent, identity, map, records, root } = options;
     [this.agent, this.name, this.records] = [agent, agent.name, records];
     [this.root, this.identity, this.map] = [root, identity, map];
-    this.#heldBudget = new ByteBudget(options.inputBudgetBytes, ({ bytes }) => bytes);
+    this.#heldBudget = new ByteBudget(options.inputBudgetBytes, queueToAgent, ({ bytes }) => bytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
       this.resume();
@@ -151,7 +151,7 @@ export class WorkspaceChild {
     } else if (this.#heldBudget.take(task)) {
       this.#held.push(task);
     } else {
-      task.onFailure(stalled(this.name));
+      task.onFailure(crowded(this.name, this.#heldBudget.excessWith(task)));
     }
   }
 
@@ -165,12 +165,11 @@ export class WorkspaceChild {
 
   /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
   request(childId: string, line: Line, request: ChildRequest): void {
-    if (this.#isOverBudget()) {
-      request.onFailure(stalled(this.name));
-      return;
-    }
-    this.open.add(childId, request, this.#process?.sentBytes);
-    this.#process?.send(line);
+    const excess = this.#excess();
+    if (excess === undefined) {
+      this.open.add(childId, request, this.#process?.sentBytes);
+      this.#process?.send(line);
+    } else request.onFailure(stalled(this.name, excess));
   }
 
   /**
@@ -197,7 +196,7 @@ export class WorkspaceChild {
 
   /** Sends a notification. One that the agent has no room for is dropped, unless it cancels something. */
   notify(line: Line, isCancel: boolean): void {
-    if (this.#isOverBudget() && !isCancel) {
+    if (this.#excess() !== undefined && !isCancel) {
       this.options.log.warn({ root: this.root }, 'agent does not read: a notification was dropped');
       return;
     }
@@ -260,15 +259,16 @@ export class WorkspaceChild {
     this.#hear({ kind: 'stopping' });
   }
 
-  /** More waits to be read by the agent than so many budgets. */
-  #isOverBudget(budgets = 1): boolean {
-    return (this.#process?.unreadBytes ?? 0) > budgets * this.options.inputBudgetBytes;
+  /** How much waits to be read by the agent, where that is more than so many budgets. */
+  #excess(budgets = 1): string | undefined {
+    const [waiting, limit] = [this.#process?.unreadBytes ?? 0, this.options.inputBudgetBytes];
+    return waiting > budgets * limit ? overLimit(waiting, limit, queueToAgent) : undefined;
   }
 
   /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
   #endIfHopeless(): void {
     // A second stop would only give it more time.
-    if (!this.isUsable || !this.#isOverBudget(2)) return;
+    if (!this.isUsable || this.#excess(2) === undefined) return;
     this.options.log.error({ root: this.root }, 'agent does not read its input: it is ended');
     void this.stop({ termAfterMs: 0, killAfterMs: 1_000 });
   }
@@ -293,8 +293,7 @@ export class WorkspaceChild {
   }
 
   #failAll(reason: CaiError): void {
-    const held = this.#held.splice(0);
     this.open.failAll(reason);
-    for (const task of held) task.onFailure(reason);
+    for (const task of this.#held.splice(0)) task.onFailure(reason);
   }
 }

@@ -1,4 +1,5 @@
 import { ByteBudget } from '../../rpc/byte-budget';
+import { queueToAgent } from '../child/child-failures';
 import type { Call } from './call';
 
 /** Limits the memory that the calls take that are kept for one purpose. */
@@ -6,6 +7,6 @@ export class CallBudget extends ByteBudget<Call> {
   /** `limitBytes`: for all calls together. */
   constructor(limitBytes: number) {
     // A slice keeps all of its buffer in memory.
-    super(limitBytes, ({ message }) => message.line.buffer.byteLength);
+    super(limitBytes, queueToAgent, ({ message }) => message.line.buffer.byteLength);
   }
 }

@@ -4,6 +4,7 @@
  * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
+import { CaiError } from '../../errors';
 import type { PathMap } from '../../system/paths/path-map';
 import type { PinnedFolder } from '../../system/paths/pinned-folder';
 import { withOwnLine, type Call } from './call';
@@ -146,6 +147,13 @@ export class Session {
     this.#waiting.push(kept);
     if (kept.message.method === 'session/prompt') this.#waitingPrompts.add(kept);
     return true;
+  }
+
+  /** The failure of a call that could not wait. */
+  crowded(call: Call): CaiError {
+    const excess = this.budget.excessWith(withOwnLine(call));
+    const text = `too much waits until session ${this.editorId} can go on: ${excess}: try again later`;
+    return new CaiError('AGENT_STALLED', text);
   }
 
   /** Takes the waiting prompts out, in their order. */

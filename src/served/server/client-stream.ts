@@ -83,7 +83,7 @@ export class ClientStream {
   flush(): void {
     this.#endStall();
     if (this.#outbox.hasLost && this.#outlet !== undefined)
-      this.onSlow('more waited for the client than is kept');
+      this.onSlow('more waited for the client than serve.keep and serve.keep_messages let it');
     while (this.#outlet !== undefined && this.#stall === undefined) {
       const next = this.#outbox.take();
       if (next === undefined) return;

@@ -130,7 +130,7 @@ export class Outbox {
       throw new CaiError('USAGE', `there is no message ${behind}: the last one has the number ${newest}`);
     const isLost = number === undefined ? this.#hasLost : number + 1 < this.#oldest;
     if (!isLost) return;
-    const text = `the messages that follow number ${behind} are no longer kept: begin a new connection, and load the sessions`;
+    const text = `the messages that follow number ${behind} are no longer kept (serve.keep, serve.keep_messages): begin a new connection, and load the sessions`;
     throw new CaiError('GONE', text);
   }
 

@@ -4,10 +4,11 @@
  */
 import type { Socket } from 'node:net';
 import { errorLine } from '../../rpc/answer';
-import { LineReader } from '../../rpc/line';
+import { LineReader, tooLong } from '../../rpc/line';
 import { rpcCode } from '../../errors';
 import { endWith } from './last-words';
 import type { Outlet } from './client-stream';
+import { atMostFromClient } from './http/body';
 import type { ServedConnection } from './served-connection';
 
 /** Longest first line of a client that has to say who it is, in bytes. */
@@ -92,7 +93,7 @@ export class PlainSocket implements Outlet {
       const line = this.#reader.next();
       if (line === undefined) break;
       if (!Buffer.isBuffer(line)) {
-        const message = 'the line is longer than "acp.max_line_from_editor" allows';
+        const message = `the line ${tooLong(line, atMostFromClient)}`;
         this.#end(errorLine('null', { code: rpcCode.invalidRequest, message }));
         this.connection.detach(this, true);
         return;

@@ -15,6 +15,7 @@ import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
 import { bearerPrefix } from './door/request-rules';
 import type { Visitor } from './door/visitor';
+import { tellingWebSocket } from './telling-websocket';
 import type { Metrics } from './metrics';
 
 /** Bytes that wait in a socket, above which no more is sent. */
@@ -39,6 +40,7 @@ export class WebSockets {
   ) {
     this.#server = new WebSocketServer({
       noServer: true,
+      WebSocket: tellingWebSocket(maxFrameBytes),
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: maxFrameBytes,

@@ -141,14 +141,15 @@ describe('a connection', () => {
     expect((await server.connection(2)).requests[0]!.headers).not.toHaveProperty('acp-connection-id');
   });
 
-  test('is over if the server sends more than is taken', async () => {
-    const connection = await start();
+  test('is over if the server sends more than is taken, which is told with the limit', async () => {
+    const connection = await start({});
     const id = editor.ask('_ask');
     await connection.inbox.next('_ask');
     connection.send({ method: '_long', params: { pad: 'x'.repeat(33 * 2 ** 20) } });
 
     expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
     await server.connection(2);
+    expect(editor.stderr).toContain('more than the 32 MiB of acp.max_line_to_editor');
   });
 
   test('is over if the server has more messages than were sent', async () => {

@@ -119,7 +119,9 @@ test('is ended with an error for a line far over the limit', async () => {
   const client = byUnix();
   client.send({ id: 2, method: '_x', params: 'x'.repeat(3 * 1024 * 1024) });
 
-  expect(await client.inbox.next(() => true)).toEqual(failure(null, -32600));
+  const refusal = await client.inbox.next(() => true);
+  expect(refusal).toEqual(failure(null, -32600));
+  expect(JSON.stringify(refusal)).toContain('more than the 2 MiB of 2 x acp.max_line_from_editor: raise it');
   await client.rest();
 });
 

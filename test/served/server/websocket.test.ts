@@ -160,7 +160,8 @@ test('answers a message that is a little too long under its id, and ends with 10
   expect(await client.inbox.response(5)).toEqual(failure(5, -32600));
 
   client.send({ id: 6, method: '_x', params: 'x'.repeat(3 * 1024 * 1024) });
-  expect((await client.closed)[0]).toBe(1009);
+  const said = 'a message has more than the 2 MiB of 2 x acp.max_line_from_editor';
+  expect((await client.closed).map(String)).toEqual(['1009', said]);
 });
 
 test('is ended with 4001 when the process has ended', async () => {

@@ -63,8 +63,10 @@ export class SessionPlaces {
     const cwd = folder ?? cwdOf(message);
     if (cwd === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: cwd must be an absolute path`);
-    if (!this.budget.take(call))
-      throw new CaiError('AGENT_STALLED', 'too many sessions are being opened: try again in a moment');
+    if (!this.budget.take(call)) {
+      const text = `too many sessions are being opened: ${this.budget.excessWith(call)}: try again in a moment`;
+      throw new CaiError('AGENT_STALLED', text);
+    }
     const before = [...this.#turns.values()].filter((turn) => this.#mayShare(turn.cwd, cwd));
     let setOver = (): void => undefined;
     const over = new Promise<void>((resolve) => (setOver = resolve));

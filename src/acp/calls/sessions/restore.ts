@@ -69,8 +69,7 @@ export class SessionRestorer {
       const text = `agent "${this.options.agent.name}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
     }
-    if (!owner.wait(call))
-      throw new CaiError('AGENT_STALLED', `too much waits for session ${editorId} to be restored`);
+    if (!owner.wait(call)) throw owner.crowded(call);
     await this.core.sessions.hold(editorId, async () => {
       const restore: Restore = { lost, method, isOver: false };
       owner.endRestore = (closing) => this.#close(owner, restore, closing);

@@ -1,6 +1,7 @@
 /** As `Link`, by a WebSocket. */
 import type { IncomingMessage } from 'node:http';
 import { WebSocket, type ClientOptions } from 'ws';
+import { overLimit } from '../../../rpc/byte-budget';
 import { connectionHeader, countIn, receivedHeader } from '../../carried';
 import { Pulse } from '../../../system/streams/pulse';
 import { openMs, specialWay } from './dial';
@@ -45,7 +46,11 @@ export class WebSocketLink implements Link {
     webSocket.on('pong', (payload) => {
       if (!this.#hasEnded) options.onProven(Number(payload.toString('latin1')));
     });
-    webSocket.on('error', (error) => (this.#error = error));
+    webSocket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH')
+        error.message = `a message that has ${overLimit(0, maxBytes, 'acp.max_line_to_editor')}`;
+      this.#error = error;
+    });
     webSocket.on('close', (code, said) => this.#closed(code, said.toString()));
   }
 

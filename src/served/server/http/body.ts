@@ -1,4 +1,5 @@
 /** The bodies of requests. */
+import { overLimit } from '../../../rpc/byte-budget';
 import type { JsonObject } from '../../../rpc/json';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
@@ -7,6 +8,9 @@ import { objectIn } from '../../../system/unless';
 
 /** Bodies of the greatest length that one visitor may have on the way at a time. */
 const maxAtATime = 2;
+
+/** The limit of a message of a client, as the configuration has it: the process refuses shorter ones under their ids. */
+export const atMostFromClient = '2 x acp.max_line_from_editor';
 
 /** Whether a request says that its body is JSON. */
 export function isJson({ headers }: Request): boolean {
@@ -18,22 +22,30 @@ export class Bodies {
   /** Bytes that have come of bodies that are not whole, by the names of visitors. */
   readonly #coming = new Map<string, number>();
 
-  /** `maxBytes`: of one body. */
-  constructor(private readonly maxBytes: number) {}
+  /** `maxBytes`: of one body; `setting`: the key of the configuration for that, if it has one. */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly setting?: string,
+  ) {}
 
   /** All of it; rejects with `HttpError` if it is longer than it may be, of which no more is read. */
   async read(request: Request, { name }: Visitor): Promise<Buffer> {
-    const tooLong = () => new HttpError(413, `a body has at most ${this.maxBytes} bytes`);
-    if (Number(request.headers['content-length']) > this.maxBytes) throw tooLong();
+    const { maxBytes, setting } = this;
+    const check = (bytes: number): void => {
+      if (bytes > maxBytes) throw new HttpError(413, `the body has ${overLimit(bytes, maxBytes, setting)}`);
+    };
+    check(Number(request.headers['content-length']));
     const chunks: Buffer[] = [];
     let length = 0;
     try {
       for await (const chunk of request as AsyncIterable<Buffer>) {
         length += chunk.length;
         const coming = this.#count(name, chunk.length);
-        if (length > this.maxBytes) throw tooLong();
-        if (coming > maxAtATime * this.maxBytes)
-          throw new HttpError(503, 'you send too much at a time: wait for an answer');
+        check(length);
+        if (coming > maxAtATime * maxBytes) {
+          const excess = overLimit(coming, maxAtATime * maxBytes, setting);
+          throw new HttpError(503, `you send too much at a time, ${excess}: wait for an answer`);
+        }
         chunks.push(chunk);
       }
     } finally {

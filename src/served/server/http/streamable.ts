@@ -14,7 +14,7 @@ import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
-import { Bodies, isJson } from './body';
+import { atMostFromClient, Bodies, isJson } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
 
@@ -29,7 +29,7 @@ export class StreamableHttp {
     private readonly connections: Connections,
     maxBodyBytes: number,
   ) {
-    this.#bodies = new Bodies(maxBodyBytes);
+    this.#bodies = new Bodies(maxBodyBytes, atMostFromClient);
   }
 
   /**

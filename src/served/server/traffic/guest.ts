@@ -83,7 +83,7 @@ export class Guest {
     const bytes = waiting.reduce((sum, { line }) => sum + line.length, message.line.length);
     if (bytes <= maxWaitingBytes && waiting.length < maxWaitingMessages) waiting.push(message);
     else {
-      const text = 'another client is opening this session, and too much waits for that: try again';
+      const text = `another client opens this session, and more than ${maxWaitingMessages} messages or ${maxWaitingBytes / 2 ** 20} MiB would wait for that: try again`;
       this.#refuse(message, new CaiError('AGENT_STALLED', text));
     }
   }

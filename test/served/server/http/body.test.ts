@@ -29,6 +29,14 @@ test('that is said to be too long is not read', async () => {
   expect(state.read).toBe(0);
 });
 
+test('that is too long is refused with its length, the limit and the setting', async () => {
+  const { request } = requestOf([], { 'content-length': '3000000' });
+
+  await expect(new Bodies(2 ** 20, 'a.key').read(request, ann)).rejects.toMatchObject({
+    message: 'the body has 2.9 MiB, more than the 1 MiB of a.key',
+  });
+});
+
 test('that becomes too long is read no further', async () => {
   const { request, state } = requestOf(['ab', 'cd', ...Array<string>(100).fill('more')]);
 
