@@ -2,7 +2,7 @@
  * What is remembered of sessions beyond their end, and beyond this process by the session file; and the ids that
  * the editor knows them by, which are ours.
  */
-import { v4, v5 } from 'uuid';
+import { parse, v4, v5 } from 'uuid';
 import type { SessionFile, SessionRecord } from './session-file';
 import { maxPathLength } from '../../system/real-path';
 import { isInside } from '../../system/paths/is-inside';
@@ -18,7 +18,7 @@ const minUniqueLength = 16;
 /** How many folders deep a workspace is looked for. */
 const maxDepth = 64;
 /** Namespace of the ids that we derive. */
-const namespace = '6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21';
+const namespace = parse('6f5c2b1e-3a0d-5d53-9a53-0d6a1c7f4e21');
 
 /** What changes of a session; a member that is `undefined` is removed. */
 export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' | 'openBy' | 'agentId'>>;
@@ -143,7 +143,7 @@ export class SessionRecords {
   /** Changes what is remembered of a session, which then counts as used now; nothing happens for an unknown one. */
   update(editorId: string, changes: SessionChanges): void {
     const record = this.#found(editorId);
-    if (record !== undefined) this.#write({ ...record, ...changes, at: new Date().toISOString() });
+    if (record !== undefined) this.#write(changed(record, changes));
   }
 
   /** Takes in what other processes have remembered since. */
@@ -191,12 +191,17 @@ export class SessionRecords {
   }
 
   #derive(agentId: string, root: string): string {
-    return v5(JSON.stringify([this.#agent, root, agentId]), namespace);
+    const name = Buffer.from(JSON.stringify([this.#agent, root, agentId]));
+    // By a text in one piece: a list may have any number of ids, and `uuid` writes each in 20.
+    const hex = v5(name, namespace, Buffer.allocUnsafe(16)).toString('hex');
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
     this.#makeRoom();
-    this.#write({ id, agent: this.#agent, agentId, root, cwd, at: new Date().toISOString() });
+    // Each row of a list brings a copy of its own.
+    const place = cwd === root ? root : cwd;
+    this.#write({ id, agent: this.#agent, agentId, root, cwd: place, at: new Date().toISOString() });
     return id;
   }
 
@@ -235,15 +240,26 @@ export class SessionRecords {
 
   #keep(record: SessionRecord): void {
     if (this.#records.get(record.id)?.agentId !== record.agentId) this.#drop(record.id);
-    // Deleted first, for the order.
-    this.#records.delete(record.id);
+    // Deleted first, for the order, in which those that are not written have no place.
+    const isWritten = !this.#unwritten.has(record.id);
+    if (isWritten) this.#records.delete(record.id);
     this.#records.set(record.id, record);
-    if (!this.#unwritten.has(record.id)) this.#roots.add(record.root);
-    this.#given.set(record.agentId, [record.id, ...this.#others(record)].slice(0, maxGiven));
+    if (isWritten) this.#roots.add(record.root);
+    if (this.#given.get(record.agentId)?.[0] !== record.id)
+      this.#given.set(record.agentId, [record.id, ...this.#others(record)].slice(0, maxGiven));
   }
 
   /** The ids given for the same agent's id, without that of the record. */
   #others({ id, agentId }: SessionRecord): string[] {
     return (this.#given.get(agentId) ?? []).filter((other) => other !== id);
   }
+}
+
+/** Member by member: of that V8 makes an object of 100 bytes, and one of 700 of `{ ...record, ...changes }`. */
+function changed(record: SessionRecord, changes: SessionChanges): SessionRecord {
+  const { id, agent, root, cwd } = record;
+  const now = <K extends keyof SessionChanges>(name: K) => (name in changes ? changes : record)[name];
+  const [title, updatedAt, openBy] = [now('title'), now('updatedAt'), now('openBy')];
+  const agentId = now('agentId') ?? record.agentId;
+  return { id, agent, agentId, root, cwd, at: new Date().toISOString(), title, updatedAt, openBy };
 }

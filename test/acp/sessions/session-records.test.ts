@@ -3,6 +3,7 @@ import { SessionFile } from '../../../src/acp/sessions/session-file';
 import { SessionRecords } from '../../../src/acp/sessions/session-records';
 import { ProcessLocks } from '../../../src/system/process-lock';
 import { noLog } from '../../agent/agent-run';
+import { liveBytes } from '../../support/garbage';
 import { newFolder } from '../../support/temp-folder';
 import { storeIn } from '../../support/sessions';
 
@@ -250,6 +251,23 @@ describe('rootOf', () => {
     table.idForNew('s3', '/', '/');
     expect(table.rootOf('/wide')).toBe('/');
   });
+});
+
+test('a session that was listed takes few bytes, however many there are', () => {
+  const table = newTable();
+  const list = (from: number, to: number): void => {
+    for (let i = from; i < to; i++) {
+      const id = table.idForKnown(`0a1b2c3d-4e5f-6071-8293-${i}`, '/w', '/w', false, () => false);
+      table.update(id, { title: 'A title', updatedAt: `2026-01-01T00:00:00.${i}Z` });
+    }
+  };
+  // V8 learns from the first ones what records look like.
+  list(0, 1_000);
+  const before = liveBytes();
+  list(1_000, 9_000);
+
+  expect((liveBytes() - before) / 8_000).toBeLessThan(750);
+  expect(table.has(table.idForKnown('0a1b2c3d-4e5f-6071-8293-8999', '/w', '/w'))).toBe(true);
 });
 
 describe('update', () => {
