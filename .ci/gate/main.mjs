@@ -86,7 +86,8 @@ async function run(step, { again, kept = [] } = {}) {
   rmSync(results, { force: true });
   const env = { ...environment, ...step.env, CAI_GATE_RESULTS: results };
   if (step.isOneUser) env.CAI_TEST_USER = env.CAI_TEST_USER?.split(' ')[0];
-  if (step.script !== undefined) services.unshift(step.script);
+  const script = step.script ?? step.stoppedBy;
+  if (script !== undefined) services.unshift(script);
   const command = commandOf(again === undefined ? step : { ...step, filters: again }, log);
   // They come last: jest would take what follows for one more.
   if (step.isSuite)

@@ -23,12 +23,17 @@ const bothWays =
 const onPods = ['rights', 'system-calls', 'supervision', 'hangs', 'neighbours'].map(
   (name) => `escape/${name}`,
 );
+/** What every engine has to do alike: start, commands, mounts, limits, the walls, the network rule, stop and remove. */
+const contract = 'engine/engine engine/docker posture exec-end mount-swap network-rule'.split(' ');
 /** Of what can happen to a cluster: all of it takes as long as a suite. */
 const clusterFaults = '(API server|etcd|kubelet) is killed|nothing is left';
 
 /** A command of its own; `retry`: it is run again if it fails. */
 const plain = (name, limitS, command, more = {}) => ({ name, limitS, command, ...more });
-/** A suite of jest. `filters`: which of its files, by a part of their names; `tests`: where they are, if they may be kept. */
+/**
+ * A suite of jest. `filters`: which of its files, by a part of their names; `tests`: where they are, if they may be kept;
+ * `stoppedBy`: the script whose `stop` ends what the suite itself starts, if it cannot.
+ */
 const suite = (name, limitS, command, tests, { filters = [], ...more } = {}) => ({
   ...{ name, limitS, command, filters, isSuite: true },
   ...(tests !== undefined && { inputs, tests: [tests] }),
@@ -91,6 +96,11 @@ export const phases = [
       [
         service('engine-start', 600, 'test/engine/machine.sh'),
         service('machines-start', 200, 'test/engine/machines.sh'),
+        suite('podman', 400, ['test/engine/podman.sh', 'run'], 'test/engine', {
+          filters: contract,
+          hasReporters: true,
+          stoppedBy: 'test/engine/podman.sh',
+        }),
       ],
     ],
   },

@@ -18,7 +18,8 @@ packages_of_engine() {
 }
 
 # Neither the machine's configuration nor the storage, locks and networks of another podman are to be ours.
-podman=(env "CONTAINERS_CONF=$state/containers.conf" "TMPDIR=$state/tmp"
+# Where it works, its monitors leave a file when memory has run out.
+podman=(env "--chdir=$state" "CONTAINERS_CONF=$state/containers.conf" "TMPDIR=$state/tmp"
   podman --root "$state/storage" --runroot "$state/run" --storage-driver overlay)
 
 configure() {
