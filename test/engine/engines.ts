@@ -104,8 +104,12 @@ const missingOnPods = {
   'another user of this machine': 'pods have no part in it, and "npm run test:escape" tries it',
 } as const;
 
-/** Why something cannot be tried on this engine; undefined: it can. */
-export function missing(what: keyof typeof missingOnPods): string | undefined {
+/** Why something cannot be tried on this engine, or by this user; undefined: it can. */
+export function missing(
+  what: keyof typeof missingOnPods | 'another limit of this machine',
+): string | undefined {
+  if (what === 'another limit of this machine')
+    return process.getuid?.() === 0 ? undefined : 'only root can set it';
   return isKubernetes ? `Kubernetes: ${missingOnPods[what]}` : undefined;
 }
 

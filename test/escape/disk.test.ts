@@ -30,15 +30,16 @@ async function after(script: string): Promise<string | undefined> {
   return reachedIf(size > mostMebibytes, `${size} MiB of a budget of ${budgetMebibytes} MiB`);
 }
 
-/** Python that writes 6 GiB in files of 60 MiB; `made` is run when a file is made. */
-const writes = (made = 'pass', open = "open(name, 'wb', 0)") => `
-import os
+/** Python that writes 6 GiB in files of 60 MiB; `made` is run when a file is made, `written` when it is written. */
+const writes = (made = 'pass', open = "open(name, 'wb', 0)", written = 'pass') => `
+import ctypes, os, socket
 kept = []
 for i in range(100):
     name = 'f%d' % i
     f = ${open}
     ${made}
     for part in range(60): f.write(b'x' * (1 << 20))
+    ${written}
 print('wrote all')`;
 
 /** Python that makes a folder its working folder that is so deep below it, by names of that length. */
@@ -97,6 +98,18 @@ describe('the disk of the machine', () => {
   attempt('an agent fills the disk by files that never had a name', async () => {
     const unnamed = "os.fdopen(os.open('.', os.O_TMPFILE | os.O_WRONLY), 'wb', 0)";
     return await reachesEnd(writes('kept.append(f)', unnamed));
+  });
+
+  /** What is done with a removed file that was written, so that no process has it open. */
+  const removed = (kept: string) => writes('os.remove(name)', "open(name, 'w+b', 0)", `${kept}; f.close()`);
+
+  attempt('an agent fills the disk by removed files that are only mapped', async () => {
+    return await reachesEnd(removed('ctypes.CDLL(None).mmap(None, 4096, 1, 1, f.fileno(), 0)'));
+  });
+
+  attempt('an agent fills the disk by removed files in messages that nobody receives', async () => {
+    const send = 'socket.send_fds(pair[0], [b"x"], [f.fileno()])';
+    return await reachesEnd(`\nimport socket\npair = socket.socketpair()${removed(send)}`);
   });
 
   attempt('an agent fills the disk by files whose paths are longer than the kernel takes', async () => {

@@ -1,11 +1,11 @@
 /** Attacks on what the agent shares with others: the container's first process, and what the kernel counts for the user. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isKubernetes } from '../engine/engines';
 import { Place, buildTimeoutMs } from '../engine/place';
 import type { Running } from '../engine/running';
 import { docker } from '../engine/support';
-import { attempt, reachedIf } from './attempt';
+import { attempt, attemptWith, reachedIf } from './attempt';
 
 const signals = readFileSync(resolve(__dirname, '../../fixtures/attacks/signals.pl'), 'utf8');
 
@@ -119,6 +119,28 @@ describe("what the kernel counts for all of the user's processes", () => {
   attempt('an agent keeps epoll watches by a thread that has its own table of open files', keeps('epoll watches', ['own'])); // prettier-ignore
   attempt('an agent keeps the room that pipes of the user have', keeps('pipes'));
   attempt('an agent keeps the room that pipes of the user have, by named ones', keeps('named pipes'));
+
+  attempt(
+    'an agent keeps all inotify instances of the user in messages',
+    keeps('inotify instances', ['sent']),
+  );
+  attempt('an agent keeps the room that pipes of the user have in messages', keeps('pipes', ['sent']));
+
+  attemptWith('another limit of this machine')(
+    'an agent keeps most of the files that may be open on the machine',
+    async () => {
+      const limit = '/proc/sys/fs/file-max';
+      const before = readFileSync(limit, 'utf8');
+      const [open] = readFileSync('/proc/sys/fs/file-nr', 'utf8').split('\t');
+      // It takes 42 000, which are more than half, and leaves the others.
+      writeFileSync(limit, String(Number(open) + 60_000));
+      try {
+        return await keeps('files')();
+      } finally {
+        writeFileSync(limit, before);
+      }
+    },
+  );
 
   attempt('an agent sends so many files to itself that no program of the user can send one', async () => {
     const send = `import array, socket, time

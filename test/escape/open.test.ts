@@ -9,7 +9,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { release } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { authorityOf, identityFor } from '../../src/network/keys/authority';
 import { commonHosts } from '../../src/network/egress/listed-hosts';
@@ -21,7 +21,6 @@ import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, sceneFor } from './hostile-agent';
 
-const counted = readFileSync(resolve(__dirname, '../../fixtures/attacks/counted.py'), 'utf8');
 const token = 'TOKEN-OF-THE-USER';
 /** A service of this machine alone. */
 const [host, address] = ['service.example', '127.0.0.9'];
@@ -286,22 +285,6 @@ open('Without container.disk, an agent can fill the disk.', async () => {
   const variables = await neighbour.inspect('{{.Config.Env}}');
   return blocks === statfsSync(scene.workspace).blocks && /[ []CAI_DISK_BYTES=0[ \]]/.test(variables);
 });
-
-open(
-  'Files in messages between processes are not counted, nor are removed ones that are only mapped.',
-  async () => {
-    const sent = neighbour.start(['python3', '-c', counted, 'epoll watches', 'sent']);
-    await sent.says('held');
-    const seen = neighbour.start(['python3', '-c', counted, 'named pipes']);
-    await seen.says('held');
-    // The keeper has counted.
-    await seen.ends();
-    const isThere = sent.child.exitCode === null;
-    sent.child.kill('SIGKILL');
-    await sent.ends();
-    return isThere;
-  },
-);
 
 open(
   'Programs of your machine that listen at sockets in the workspace or a mount can be reached; each session tells of them.',
