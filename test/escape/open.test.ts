@@ -8,8 +8,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { release } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, release } from 'node:os';
+import { join, resolve } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { authorityOf, identityFor } from '../../src/network/keys/authority';
 import { commonHosts } from '../../src/network/egress/listed-hosts';
@@ -21,6 +21,7 @@ import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
 import { agent, hostileConfig, sceneFor } from './hostile-agent';
 
+const counted = readFileSync(resolve(__dirname, '../../fixtures/attacks/counted.py'), 'utf8');
 const token = 'TOKEN-OF-THE-USER';
 /** A service of this machine alone. */
 const [host, address] = ['service.example', '127.0.0.9'];
@@ -284,6 +285,41 @@ open('Without container.disk, an agent can fill the disk.', async () => {
   const blocks = Number(await scene.sh('head -c 256M /dev/zero > flood && rm flood && stat -f -c %b .'));
   const variables = await neighbour.inspect('{{.Config.Env}}');
   return blocks === statfsSync(scene.workspace).blocks && /[ []CAI_DISK_BYTES=0[ \]]/.test(variables);
+});
+
+open('Without container.cpus, it can keep all processors busy.', async () => {
+  const count = Number(await neighbour.prints(['nproc']));
+  return count === availableParallelism() && (await neighbour.inspect('{{.HostConfig.NanoCpus}}')) === '0';
+});
+
+open('It can use half of your inotify instances, watches and pipes.', async () => {
+  const half = Number(readFileSync('/proc/sys/fs/inotify/max_user_instances', 'utf8')) / 2;
+  const take = `import ctypes, time; held = [ctypes.CDLL(None).inotify_init1(0) for _ in range(${half - 4})]; print(min(held) > 0, flush=True); time.sleep(1000)`; // prettier-ignore
+  const holder = neighbour.start(['python3', '-c', take]);
+  await holder.says('True');
+  const other = neighbour.start(['python3', '-c', counted, 'named pipes']);
+  // The keeper has counted.
+  await other.ends();
+  const isThere = holder.child.exitCode === null;
+  holder.child.kill('SIGKILL');
+  await holder.ends();
+  return isThere;
+});
+
+open('It can lock files of read-only mounts: your programs wait.', async () => {
+  const mounted = join(folder, 'locked');
+  const file = join(mounted, 'database');
+  ownFile(file, '');
+  const user = new Cai(`[[mounts]]\npath = "${mounted}"\nread_only = true\n`);
+  const take = `import fcntl, time; file = open('${file}'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); time.sleep(1000)`; // prettier-ignore
+  const holder = new Place(user).start(['python3', '-c', take]);
+  await holder.says('held');
+  const own = user.startProgram('flock', ['--nonblock', '--conflict-exit-code', '9', file, 'true']);
+  own.child.stdin.end();
+  const { status } = await own.ends();
+  holder.child.kill('SIGKILL');
+  await holder.ends();
+  return status === 9;
 });
 
 open(

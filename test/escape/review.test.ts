@@ -1,6 +1,6 @@
 /** Attacks by what an agent leaves for the user's own programs to run, and on the command that shows it. */
 import { existsSync, lchownSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { git, nameAuthor, newRepository } from '../engine/repository';
 import { Cai, folder, newWorkspace, ownFile, ownFolder, user } from '../engine/support';
 import { patienceMs } from '../support/patience';
@@ -150,17 +150,22 @@ git ls-files -s | grep -q ^160000`,
 
   attempt('an agent has git show something else than there is, without the user being told', async () => {
     const there = await Scene.open({ cai, workspace: newRepository(cai, 'shown') });
+    // As a repository has it whose references are in git's newer format.
+    const table = readFileSync(resolve(__dirname, '../../fixtures/reftable/sha1.ref'));
+    ownFile(join(there.workspace, 'table.ref'), table);
     const told = await toldOf(
       `git config --global user.name a; git config --global user.email a@b
        for name in one two three; do echo $name > $name; done; git add .; git commit -qm 2
        git update-index --assume-unchanged one; git update-index --skip-worktree two
-       git replace HEAD HEAD~; echo $(git rev-parse HEAD) > .git/info/grafts`,
+       git replace HEAD HEAD~; echo $(git rev-parse HEAD) > .git/info/grafts
+       mkdir .git/reftable; mv table.ref .git/reftable; echo table.ref > .git/reftable/tables.list`,
       there,
     );
     const { stdout } = await cai.run(['review', '-w', there.workspace]);
     const packed = await toldOf('git pack-refs --all --prune', there);
     await there.close();
-    const wanted = ['`one (changes', '`two (changes', '.git/refs/replace/', '.git/info/grafts'];
+    const hidden = ['`one (changes', '`two (changes', '`.git/refs/replace/d2c837c9'];
+    const wanted = [...hidden, '.git/refs/replace/', '.git/info/grafts'];
     const untold = wanted.filter(
       (name) => !told.includes(name) || !stdout.toString().includes(name.replace('`', '')),
     );

@@ -197,7 +197,11 @@ function linksIn(gitFolder: string, room: number): InIndex {
   }
 }
 
-function startOf(file: string, maxBytes: number): { readonly index: Buffer; readonly isWhole: boolean } {
+/** The first bytes of a regular file of git, and whether these are all. */
+export function startOf(
+  file: string,
+  maxBytes: number,
+): { readonly index: Buffer; readonly isWhole: boolean } {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
   return withFile(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (open) => {
     const stats = fs.fstatSync(open);

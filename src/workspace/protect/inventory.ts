@@ -21,6 +21,7 @@ import {
   protectedPatterns,
   toldPatterns,
 } from './protected-paths';
+import { replacesIn } from './reftable';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { unlessFails } from '../../system/unless';
 
@@ -33,7 +34,7 @@ export interface Place {
   /**
    * `crowd`: a folder or a pattern with so many files that they were not looked at, or an index that was not read.
    * `open`: a folder in which other users of the machine can write, with a slash behind its path. `hidden`: that git tells
-   * no change of a file, with words that say so behind its path.
+   * no change of a file, or shows another object than there is, with words that say so behind its path.
    */
   readonly kind: 'file' | 'link' | 'other' | 'crowd' | 'open' | 'hidden';
   /** Undefined for a crowd, and for what is hidden. */
@@ -106,7 +107,8 @@ function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }:
     : protectedPathsIn(folder, [...protectedPatterns, ...toldPatterns, ...patterns], gitNames, trees);
   const gitFolders = isGit ? [''] : gitFoldersIn(folder, trees);
   const known = new Set(units.map(({ path }) => path));
-  const crowds = [...unreadIndexesIn(folder, trees), ...unasked];
+  const replaces = replacesIn(folder, gitFolders);
+  const crowds = [...unreadIndexesIn(folder, trees), ...replaces.unread, ...unasked];
   const links = gitFolders
     .flatMap((each) => linksInGit(folder, each))
     .filter(({ path }) => !known.has(path) && !crowds.includes(path));
@@ -115,7 +117,10 @@ function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }:
     ...crowds.map((path): ProtectedPath => ({ path, kind: 'crowd' })),
     ...links,
     ...packedReplacesIn(folder, gitFolders).map((path): ProtectedPath => ({ path, kind: 'file' })),
-    ...hiddenIn(folder, trees).map((path): ProtectedPath => ({ path, kind: 'hidden' })),
+    ...[...hiddenIn(folder, trees), ...replaces.names].map((path): ProtectedPath => ({
+      path,
+      kind: 'hidden',
+    })),
     ...openFolders(folder, gitFolders, units),
   ];
 }
