@@ -4,10 +4,10 @@
  * the host.
  */
 import { rpcCode } from '../errors';
-import { bodyTextOf, fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
+import { fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
 import { replacing, splice, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from './child/workspace-child';
-import { agentRow, isAnnounced } from '../rpc/protocol/acting-methods';
+import { agentRow, isAnnounced } from '../rpc/protocol/method-rows';
 import type { AgentSession } from './sessions/session';
 import type { AgentCall } from './relay/call';
 import type { CursorRequests } from './cursor/requests';
@@ -20,6 +20,7 @@ import { Elicitations, tooMany } from './elicitations';
 import type { FileRequests } from './file-requests';
 import type { McpMessages } from './mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from './sessions/session-update';
+import { StatusUpdates } from './sign-in/status-updates';
 import { methodNotFound, offers } from '../rpc/protocol/refusals';
 import type { Terminals } from './terminals';
 
@@ -44,8 +45,7 @@ export interface AgentServices {
 /** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations: Elicitations;
-  /** The params of the last sign-in status that was passed on, by method: some agents use both methods. */
-  readonly #lastStatus = new Map<string, string>();
+  readonly #statusUpdates = new StatusUpdates();
 
   constructor(
     private readonly core: Core,
@@ -114,7 +114,8 @@ export class AgentRequests {
         this.services.mcp.fromAgent(call.child, message, (edits, onOver) => this.#pass(call, edits, onOver));
         break;
       case 'status':
-        this.#status(call);
+        // All agents say the same.
+        if (call.child === this.children.usable()[0] && this.#statusUpdates.isNew(message)) this.#pass(call);
         break;
       case 'cancel':
         this.#cancel(call);
@@ -200,15 +201,6 @@ export class AgentRequests {
     if (!isMessageChunk(kind))
       for (const observer of this.core.observers) observer.onUpdate?.(session, kind, update);
     return true;
-  }
-
-  /** `auth/status_update`: all children say the same, so only the first child's is passed on, and only changes. */
-  #status(call: AgentCall): void {
-    const { child, message } = call;
-    const status = bodyTextOf(message) ?? '';
-    if (child !== this.children.usable()[0] || status === this.#lastStatus.get(message.method)) return;
-    this.#lastStatus.set(message.method, status);
-    this.#pass(call);
   }
 
   /** `$/cancel_request` of a request that the editor has open: passed with the editor's id of that request. */

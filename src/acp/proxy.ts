@@ -2,28 +2,27 @@
  * The flow. `fromEditor` takes each line of the editor, `#hear` each of an agent, and both pass it on in the same turn of the
  * event loop, to where the tables of `rpc/protocol/` say. What a method needs beyond that is in `acp/calls/` and beside this.
  */
-import { planOf, type Plan } from '../rpc/json';
-import type { OverlongLine } from '../rpc/line';
+import { planOf } from '../rpc/json';
+import type { OverlongLine } from '../rpc/long-line';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { settingsObserver } from './sessions/observer';
 import type { WorkspaceChild } from './child/workspace-child';
 import { AgentRequests } from './agent-requests';
 import { FileRequests } from './file-requests';
-import { Children, type ChildrenEvent } from './relay/children';
+import type { AgentEvent } from './child/child-event';
+import { Children } from './relay/children';
 import { Core } from './relay/core';
 import type { Call } from './sessions/call';
 import { CursorRequests } from './cursor/requests';
 import { Questions } from './observers/questions';
 import { Defects, messageWithin, repairedError } from './defects';
 import { EditorCalls } from './calls/editor-calls';
-import { agentRow } from '../rpc/protocol/acting-methods';
-import { errorObject } from '../rpc/protocol/fields';
+import { agentRow, editorRow } from '../rpc/protocol/method-rows';
 import { isTooLong } from '../rpc/protocol/refusals';
 import { Greeting } from './calls/greeting';
 import { McpMessages } from './mcp/mcp-messages';
 import { McpServers } from './mcp/mcp-servers';
-import { editorMethods, unknownEditorMethod, type EditorRoute, type Method } from '../rpc/protocol/methods';
 import { SessionMemory } from './sessions/session-memory';
 import type { ProxyOptions } from './proxy-options';
 import { endAll, proxyEnding } from './shutdown';
@@ -40,7 +39,6 @@ export class Proxy {
   readonly #questions: Questions;
   readonly #defects: Defects;
   readonly #editorScanner: Scanner;
-  readonly #agentScanners = new WeakMap<WorkspaceChild, Scanner>();
   readonly #greeting: Greeting;
   #hasEnded = false;
 
@@ -81,7 +79,10 @@ export class Proxy {
     this.#defects = new Defects(core);
     this.#editorScanner = new Scanner({
       params: (method) => planOf(editorRow(method).params),
-      result: (id) => this.#resultPlan(id),
+      result: (id) => {
+        const request = this.#core.requests.peek(id);
+        return request && planOf(agentRow(request.method).result);
+      },
       error: undefined,
       isRefused: isTooLong,
     });
@@ -113,8 +114,8 @@ export class Proxy {
     else this.#defects.fromEditor(message);
   }
 
-  /** What a child tells. If serving a line fails, only that agent is ended. */
-  #hear(child: WorkspaceChild, event: ChildrenEvent): void {
+  /** What a child has for the editor. If serving a line fails, only that agent is ended. */
+  #hear(child: WorkspaceChild, event: AgentEvent): void {
     switch (event.kind) {
       case 'line':
         try {
@@ -124,25 +125,14 @@ export class Proxy {
         }
         break;
       case 'lines':
-        event.takenBytes = this.#core.agentLines.passChunks(
-          child,
-          this.#agentScanners.get(child)?.pattern,
-          event.pieces,
-        );
+        event.takenBytes = this.#core.agentLines.passChunks(child, event.pieces);
         break;
       case 'asks':
         void this.#questions.ask(child, event.place).then(event.answer);
         break;
-      case 'hello':
-        this.options.profiles.heard(child, this.options.hasOwnData(child.root));
-        break;
       case 'end':
-        this.#children.hear(child, event);
         this.#agentRequests.forget(child);
-        if (!child.wasStopped && !child.isGivenUp) this.options.onUnexpectedEnd?.();
         break;
-      default:
-        this.#children.hear(child, event);
     }
   }
 
@@ -153,10 +143,10 @@ export class Proxy {
       this.#defects.overlongFromAgent(child, line);
       return;
     }
-    let message = this.#scannerOf(child).scan(line);
+    let message = child.scanner.scan(line);
     records?.fromAgent(line, message.kind === 'defect', child);
     const within = message.defect === 'json' ? messageWithin(line) : undefined;
-    if (within !== undefined) message = this.#scannerOf(child).scan(within);
+    if (within !== undefined) message = child.scanner.scan(within);
     if (message.kind === 'request' || message.kind === 'notification')
       this.#agentRequests.serve(child, message);
     else if (message.kind === 'response') this.#answerOfAgent(child, message);
@@ -200,33 +190,9 @@ export class Proxy {
   /** An agent's answer to a request of the editor or of ours. */
   #answerOfAgent(child: WorkspaceChild, answer: Message): void {
     const repaired = answer.isError ? repairedError(answer) : undefined;
-    const message = repaired === undefined ? answer : this.#scannerOf(child).scan(repaired);
+    const message = repaired === undefined ? answer : child.scanner.scan(repaired);
     if (!child.open.settle(message.id!, message))
       this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
     this.#children.stopWhenIdle(child);
   }
-
-  #scannerOf(child: WorkspaceChild): Scanner {
-    let scanner = this.#agentScanners.get(child);
-    if (scanner === undefined) {
-      scanner = new Scanner({
-        params: (method) => planOf(agentRow(method).params),
-        result: (id) => child.open.find(id)?.resultPlan,
-        error: planOf(errorObject),
-        isRefused: isTooLong,
-      });
-      this.#agentScanners.set(child, scanner);
-    }
-    return scanner;
-  }
-
-  /** The plan for the editor's answer to an agent's request. */
-  #resultPlan(editorId: string): Plan | undefined {
-    const method = this.#core.requests.peek(editorId)?.method;
-    return method === undefined ? undefined : planOf(agentRow(method).result);
-  }
-}
-
-function editorRow(method: string): Method<EditorRoute> {
-  return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
 }

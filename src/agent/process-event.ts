@@ -1,5 +1,5 @@
 import type { CaiError } from '../errors';
-import type { OverlongLine } from '../rpc/line';
+import type { OverlongLine } from '../rpc/long-line';
 import type { Line } from '../rpc/splice';
 import type { AgentStatus } from '../rpc/status';
 

@@ -2,24 +2,13 @@
  * Bytes to lines. Source: ACP v1, transports: messages are UTF-8 JSON, one a line, ended by LF; a CR
  * before it is taken off, blank lines mean nothing.
  */
-import { overLimit } from './byte-budget';
-import { backslash, carriageReturn, newline, quote, space, tab } from './json/bytes';
-import { Skim } from './long-line';
+import { carriageReturn, newline } from './json/bytes';
+import { LinePieces } from './line-pieces';
+import { Skim, type OverlongLine } from './long-line';
+import { isBlank, withoutReturns } from './white-space';
 
-/** Pieces below this are gathered, in buffers of that size. */
-const smallPieceBytes = 4 * 1024;
-const gatherBytes = 64 * 1024;
 /** A line is not offered to `take` if more of its beginning is held than this, in bytes. */
 const maxOfferedBytes = 32 * 1024;
-const nothing = Buffer.alloc(0);
-
-/** A line that is longer than allowed. It is not kept; `skim` has what was read of its envelope. */
-export interface OverlongLine {
-  /** What its envelope says, as far as it was read. */
-  readonly skim: Skim;
-  /** How long a line may be, in bytes. */
-  readonly limitBytes: number;
-}
 
 /** Limits of a reader, in bytes. */
 export interface LineLimits {
@@ -40,11 +29,7 @@ export class LineReader {
   #offset = 0;
   #waitingBytes = 0;
   /** The beginning of a line whose end has not come. */
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  /** Small pieces behind those in `#held`, side by side in one buffer. */
-  #gather = nothing;
-  #gathered = 0;
+  readonly #held = new LinePieces();
   /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
   #overlong: { skim: Skim; isReported: boolean } | undefined;
   #hasEnded = false;
@@ -77,14 +62,14 @@ export class LineReader {
    */
   offer(take: (pieces: readonly Buffer[]) => number): number {
     const chunk = this.#chunks[0];
-    if (chunk === undefined || this.#overlong !== undefined || this.#heldBytes > maxOfferedBytes) return 0;
+    if (chunk === undefined || this.#overlong !== undefined || this.#held.bytes > maxOfferedBytes) return 0;
     const rest = this.#offset === 0 ? chunk : chunk.subarray(this.#offset);
-    const isOverLimit = this.#heldBytes + rest.length > this.limits.maxLineBytes;
+    const isOverLimit = this.#held.bytes + rest.length > this.limits.maxLineBytes;
     if (isOverLimit || !rest.includes(newline)) return 0;
-    const taken = take(this.#heldBytes === 0 ? [rest] : [...this.#heldPieces(), rest]);
+    const taken = take(this.#held.bytes === 0 ? [rest] : [...this.#held.all, rest]);
     if (taken === 0) return 0;
-    this.#goOnAt(this.#offset + taken - this.#heldBytes);
-    this.#drop();
+    this.#goOnAt(this.#offset + taken - this.#held.bytes);
+    this.#held.take();
     return taken;
   }
 
@@ -112,10 +97,10 @@ export class LineReader {
   /** The line goes on in the next chunk. */
   #hold(piece: Buffer): OverlongLine | undefined {
     if (this.#overlong === undefined) {
-      this.#keep(piece);
-      if (this.#heldBytes <= this.limits.maxLineBytes) return undefined;
+      this.#held.add(piece);
+      if (this.#held.bytes <= this.limits.maxLineBytes) return undefined;
       this.#overlong = { skim: new Skim(), isReported: false };
-      for (const held of this.#drop()) this.#skim(held);
+      for (const held of this.#held.take()) this.#skim(held);
     } else {
       this.#skim(piece);
     }
@@ -125,53 +110,19 @@ export class LineReader {
 
   /** The line ends with `piece`. */
   #finish(piece: Buffer): Buffer | OverlongLine | undefined {
-    if (this.#overlong !== undefined || this.#heldBytes + piece.length > this.limits.maxLineBytes) {
+    if (this.#overlong !== undefined || this.#held.bytes + piece.length > this.limits.maxLineBytes) {
       const report = this.#hold(piece) ?? this.#report();
       this.#overlong = undefined;
       return report;
     }
-    const line = this.#heldBytes === 0 ? piece : Buffer.concat([...this.#drop(), piece]);
+    const line = this.#held.bytes === 0 ? piece : Buffer.concat([...this.#held.take(), piece]);
     if (!this.#hasReturns) return isBlank(line) ? undefined : line;
     const text = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
     return isBlank(text) ? undefined : withoutReturns(text);
   }
 
   #last(): Buffer | OverlongLine | undefined {
-    return this.#heldBytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
-  }
-
-  /** Small pieces are gathered, because a buffer for each would cost many times what it holds. */
-  #keep(piece: Buffer): void {
-    this.#heldBytes += piece.length;
-    if (piece.length < smallPieceBytes && this.#gathered + piece.length <= this.#gather.length) {
-      this.#gathered += piece.copy(this.#gather, this.#gathered);
-      return;
-    }
-    this.#endGather();
-    if (piece.length >= smallPieceBytes) {
-      this.#held.push(piece);
-    } else {
-      this.#gather = Buffer.allocUnsafe(gatherBytes);
-      this.#gathered = piece.copy(this.#gather);
-    }
-  }
-
-  #endGather(): void {
-    if (this.#gathered > 0) this.#held.push(this.#gather.subarray(0, this.#gathered));
-    this.#gather = nothing;
-    this.#gathered = 0;
-  }
-
-  #heldPieces(): readonly Buffer[] {
-    this.#endGather();
-    return this.#held;
-  }
-
-  #drop(): readonly Buffer[] {
-    const held = this.#heldPieces();
-    this.#held = [];
-    this.#heldBytes = 0;
-    return held;
+    return this.#held.bytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
   }
 
   #skim(piece: Buffer): void {
@@ -187,40 +138,4 @@ export class LineReader {
     this.#overlong.isReported = true;
     return { skim: this.#overlong.skim, limitBytes: this.limits.maxLineBytes };
   }
-}
-
-/** Why an over-long line is refused, as the rest of a sentence; `setting`: the key of the configuration for its limit. */
-export function tooLong({ skim, limitBytes }: OverlongLine, setting: string): string {
-  return `has ${overLimit(skim.length, limitBytes, setting)}: raise it in your configuration`;
-}
-
-/** Nothing but white space, which is no message. */
-export function isBlank(line: Buffer): boolean {
-  for (const c of line) if (c !== space && c !== tab && c !== carriageReturn) return false;
-  return true;
-}
-
-/** A message that came in one piece: its line ends, which valid JSON has only between tokens, become spaces. */
-export function onOneLine(message: Buffer): Buffer {
-  if (!message.includes(newline) && !message.includes(carriageReturn)) return message;
-  const line = Buffer.from(message);
-  for (let at = 0; at < line.length; at++)
-    if (line[at] === newline || line[at] === carriageReturn) line[at] = space;
-  return line;
-}
-
-/**
- * A CR may stand between two tokens, but some readers take it for a line end: they would see other
- * messages than we do. So it becomes a space. In a string it stays, which is not valid JSON.
- */
-function withoutReturns(line: Buffer): Buffer {
-  if (!line.includes(carriageReturn)) return line;
-  const copy = Buffer.from(line);
-  let isInString = false;
-  for (let at = 0; at < copy.length; at++) {
-    if (copy[at] === quote) isInString = !isInString;
-    else if (copy[at] === backslash && isInString) at++;
-    else if (copy[at] === carriageReturn && !isInString) copy[at] = space;
-  }
-  return copy;
 }

@@ -2,6 +2,7 @@
  * Reads the envelope of a line that cannot be passed on because it is too long or not a valid message: enough to answer
  * or fail the request that it belongs to. The line may come in pieces, and its grammar is not checked.
  */
+import { overLimit } from './byte-budget';
 import {
   backslash,
   carriageReturn,
@@ -140,4 +141,17 @@ export class Skim {
     const end = word[0] === quote ? stringEnd(word, 1) : scalarEnd(word, 0);
     return end === word.length ? word : undefined;
   }
+}
+
+/** A line that is longer than allowed. It is not kept; `skim` has what was read of its envelope. */
+export interface OverlongLine {
+  /** What its envelope says, as far as it was read. */
+  readonly skim: Skim;
+  /** How long a line may be, in bytes. */
+  readonly limitBytes: number;
+}
+
+/** Why an over-long line is refused, as the rest of a sentence; `setting`: the key of the configuration for its limit. */
+export function tooLong({ skim, limitBytes }: OverlongLine, setting: string): string {
+  return `has ${overLimit(skim.length, limitBytes, setting)}: raise it in your configuration`;
 }

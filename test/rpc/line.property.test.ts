@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { LineReader, type OverlongLine } from '../../src/rpc/line';
+import { LineReader } from '../../src/rpc/line';
+import { type OverlongLine } from '../../src/rpc/long-line';
 import { runs } from '../support/properties';
 import { chunksOf, cuts } from './chunks';
 import { numberText, stringText } from './json-text';

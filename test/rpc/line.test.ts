@@ -1,5 +1,6 @@
-import { LineReader, onOneLine, type LineLimits, type OverlongLine } from '../../src/rpc/line';
-import type { Skim } from '../../src/rpc/long-line';
+import { LineReader, type LineLimits } from '../../src/rpc/line';
+import { onOneLine } from '../../src/rpc/white-space';
+import { type OverlongLine, type Skim } from '../../src/rpc/long-line';
 
 const limit = 64;
 

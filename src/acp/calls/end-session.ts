@@ -1,4 +1,5 @@
 /** Sessions end here: `session/close`, `session/delete`, and `session/end` for clients that were promised it. */
+import { ask } from '../child/own-requests';
 import { existsSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { patientStop } from '../../agent/process-end';
@@ -63,7 +64,7 @@ export class SessionEnder {
     await new Promise<void>((run, onFailure) => child.whenReady({ bytes, run, onFailure }));
     if (offers(child.hello?.capabilities, 'sessionCapabilities.close')) {
       const params = JSON.stringify({ sessionId: session.agentId });
-      const asked = child.ask('session/close', params, { session });
+      const asked = ask(child, 'session/close', params, { session });
       const failed = (reason: CaiError): void =>
         this.core.log.info(loggedFailure(reason), 'session/close failed');
       const over = asked.catch(failed).then(() => true);
@@ -136,8 +137,8 @@ export class SessionEnder {
   async #endTurn(call: Call, session: AgentSession): Promise<void> {
     this.core.cancelTurn(session);
     const { open } = session.child;
-    await within(turnEndMs, new Promise<void>((resolve) => open.whenQuiet(session, resolve)));
-    if (open.hasPrompt(session)) this.#giveUp(session);
+    await within(turnEndMs, new Promise<void>((resolve) => open.turns.whenQuiet(session, resolve)));
+    if (open.turns.has(session)) this.#giveUp(session);
     else this.#drop(session);
     this.#answerEmpty(call, session.child);
   }
@@ -155,7 +156,7 @@ export class SessionEnder {
     const { core } = this;
     const { child } = session;
     const { byAgentId, openings } = core.sessions.of(child);
-    const isAtWork = (each: AgentSession): boolean => each !== session && child.open.hasPrompt(each);
+    const isAtWork = (each: AgentSession): boolean => each !== session && child.open.turns.has(each);
     const isNeeded = openings.length > 0 || [...byAgentId.values()].some(isAtWork);
     const what = `agent "${child.name}" did not end the session in ${turnEndMs / 1_000} s`;
     const next = isNeeded ? 'the session was given up' : 'the agent was ended';

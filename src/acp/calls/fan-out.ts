@@ -2,6 +2,7 @@
  * Requests that concern the agent and not a session go to every child: signing in and out, and the
  * choice of providers. Credentials are per agent, so a child that starts later is told as well.
  */
+import { ask } from '../child/own-requests';
 import { cancelLine } from '../../rpc/answer';
 import { bodyTextOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
@@ -9,7 +10,7 @@ import type { Children } from '../relay/children';
 import type { Repeat } from '../../rpc/repeated-requests';
 import type { Call } from '../sessions/call';
 import type { Core } from '../relay/core';
-import { ask, passOn } from '../relay/on-behalf';
+import { askFor, passOn } from '../relay/on-behalf';
 import { CaiError, messageOf } from '../../errors';
 import { within } from '../../system/time-limit';
 
@@ -35,7 +36,7 @@ export class FanOut {
     if (row.repeat === 'keep') this.children.repeats.remember(repeat);
     const forgotten = row.repeat === 'clear' ? this.children.repeats.forgetAll() : [];
     const gathered = this.#gather(
-      targets.map(async (child) => ({ child, answer: await ask(child, call, params) })),
+      targets.map(async (child) => ({ child, answer: await askFor(child, call, params) })),
     );
     const outcomes = this.core.signIn.byHand.needsBrowser(message)
       ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call)])
@@ -60,7 +61,7 @@ export class FanOut {
   #tellLater(told: readonly WorkspaceChild[], { method, params = '{}' }: Repeat): void {
     for (const child of this.children.usable()) {
       if (child.state !== 'ready' || told.includes(child)) continue;
-      child.ask(method, params).catch((reason: unknown) => {
+      ask(child, method, params).catch((reason: unknown) => {
         this.core.log.warn({ method, reason: messageOf(reason) }, 'could not be repeated');
       });
     }

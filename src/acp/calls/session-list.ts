@@ -18,7 +18,7 @@ import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
 import type { SessionRecord } from '../sessions/session-file';
 import type { Core } from '../relay/core';
-import { ask, passOn } from '../relay/on-behalf';
+import { askFor, passOn } from '../relay/on-behalf';
 import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';
 import { maxPages, pageParams, pageText, rowOf } from './list-page';
 import { rememberRow, rememberedSessions } from './remembered-sessions';
@@ -258,7 +258,7 @@ export class SessionList {
 
   /** The child's answer, or why it gives none. Sessions of others, and remembered ones, do not wait long for it. */
   async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
-    const answer = ask(child, call, params);
+    const answer = askFor(child, call, params);
     if (!this.core.sessions.records.isKept && this.children.usable().length === 1) return await answer;
     const late = `${call.message.method}: no answer in ${pageMs / 1_000} s`;
     return (await within(pageMs, answer)) ?? new CaiError('AGENT_STALLED', late);

@@ -1,27 +1,24 @@
-/** The process of one child, which is started again when a start fails and another may go better. */
-import { AgentProcess, type AgentProcessOptions } from '../../agent/process';
+/** When the process of an agent is started: at once, or again when a start fails and another may go better. */
+import type { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
-import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 
-/** What the process of a child tells, whichever it is: the first one, or another in its place. */
-export type StartsEvent =
-  | ProcessEvent
-  /** A process has been started. */
-  | { readonly kind: 'start'; readonly process: AgentProcess };
-
-/** When another process is started. */
-export interface Restarts {
+/** The owner of the processes. */
+export interface StartsOwner {
+  /** Starts a process. Its end is told to `AgentStarts.ended`. */
+  spawn(): AgentProcess;
   /** How long the next start is to wait, in milliseconds. */
   delayMs(): number;
-  /** A process has ended. Returns undefined if another is to be started, else the reason for `end`. */
+  /** A process has ended. Returns undefined if another is to be started, else the reason for `onEnd`. */
   onFailure(reason: CaiError): CaiError | undefined;
+  /** Called once: the last process has ended, or there will be none. */
+  onEnd(reason: CaiError): void;
 }
 
 /** An agent whose start is late has nothing to lose. */
 const lateStop: StopLadder = { termAfterMs: 0, killAfterMs: 1_000 };
 
-/** The starts of one child. */
+/** The starts of one agent, of which one process runs at a time. */
 export class AgentStarts {
   #process: AgentProcess | undefined;
   /** Runs until the next start. */
@@ -31,16 +28,15 @@ export class AgentStarts {
   /** Why the process was ended, if the limit has ended it. */
   #failure: CaiError | undefined;
 
-  /** Nothing is started yet. `end` is told once: of the last process. */
+  /** Nothing is started yet. `agent` is its name, for messages. */
   constructor(
-    private readonly options: AgentProcessOptions,
-    private readonly restarts: Restarts,
-    private readonly hear: (event: StartsEvent) => void,
+    private readonly agent: string,
+    private readonly owner: StartsOwner,
   ) {}
 
   /** Starts a process, at once if nothing has failed before. */
   start(): void {
-    const delayMs = this.restarts.delayMs();
+    const delayMs = this.owner.delayMs();
     if (delayMs === 0) this.#spawn();
     else this.#wait = setTimeout(() => this.#spawn(), delayMs);
   }
@@ -60,17 +56,24 @@ export class AgentStarts {
     clearTimeout(this.#limit);
   }
 
+  /** The process has ended. */
+  ended(how: CaiError): void {
+    this.lift();
+    const reason = this.owner.onFailure(this.#failure ?? how);
+    if (reason === undefined) this.start();
+    else this.owner.onEnd(reason);
+  }
+
   /** As `AgentProcess.stop`. A process that waits for its start is not started any more. */
   async stop(ladder: StopLadder): Promise<void> {
     this.lift();
     if (this.#wait !== undefined) {
       clearTimeout(this.#wait);
       this.#wait = undefined;
-      const { name } = this.options.agent;
       // Later than this call: its caller does not expect the end yet.
       await new Promise<void>((resolve) => void setImmediate(resolve));
-      const reason = new CaiError('AGENT_EXITED', `agent "${name}" is not needed any more: try again`);
-      this.hear({ kind: 'end', reason });
+      const text = `agent "${this.agent}" is not needed any more: try again`;
+      this.owner.onEnd(new CaiError('AGENT_EXITED', text));
     }
     await this.#process?.stop(ladder);
   }
@@ -78,17 +81,6 @@ export class AgentStarts {
   #spawn(): void {
     this.#wait = undefined;
     this.#failure = undefined;
-    this.#process = new AgentProcess(this.options, (event) => {
-      if (event.kind === 'end') this.#onEnd(event.reason);
-      else this.hear(event);
-    });
-    this.hear({ kind: 'start', process: this.#process });
-  }
-
-  #onEnd(ended: CaiError): void {
-    this.lift();
-    const reason = this.restarts.onFailure(this.#failure ?? ended);
-    if (reason === undefined) this.start();
-    else this.hear({ kind: 'end', reason });
+    this.#process = this.owner.spawn();
   }
 }

@@ -3,6 +3,7 @@ import type { CaiError } from '../../errors';
 import type { Plan } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
+import { OpenTurns } from './open-turns';
 
 /** A request that the agent has to answer. Exactly one of the two callbacks is called, once. */
 export interface ChildRequest {
@@ -29,10 +30,8 @@ export type SentRequest = ChildRequest & {
 /** The requests that are open at one agent. */
 export class ChildRequests {
   readonly #open = new OpenRequests<SentRequest>();
-  /** How many prompts are open, by session: an agent can have thousands, and each answer looks. */
-  readonly #prompts = new Map<object, number>();
-  /** Who waits for the end of a session's last prompt. */
-  readonly #quietWaits = new Map<object, (() => void)[]>();
+  /** The sessions about which a prompt is among them. */
+  readonly turns = new OpenTurns();
 
   /** How many are open. */
   get size(): number {
@@ -63,7 +62,7 @@ export class ChildRequests {
       this.#put(request);
       throw reason;
     }
-    this.#wake(request.session);
+    this.turns.wake(request.session);
     return true;
   }
 
@@ -71,7 +70,7 @@ export class ChildRequests {
   fail(childId: string, reason: CaiError): boolean {
     const request = this.#take(childId);
     request?.onFailure(reason);
-    this.#wake(request?.session);
+    this.turns.wake(request?.session);
     return request !== undefined;
   }
 
@@ -92,42 +91,17 @@ export class ChildRequests {
   /** Forgets all requests without calling anybody. */
   clear(): void {
     this.#open.takeAll();
-    this.#prompts.clear();
-  }
-
-  /** Whether a prompt of the session is open: its turn goes on. */
-  hasPrompt(session: object): boolean {
-    return this.#prompts.has(session);
-  }
-
-  /** Calls back when no prompt of the session is open, which may be at once. */
-  whenQuiet(session: object, resolve: () => void): void {
-    this.#quietWaits.set(session, [...(this.#quietWaits.get(session) ?? []), resolve]);
-    this.#wake(session);
+    this.turns.clear();
   }
 
   #put(request: SentRequest): void {
     this.#open.add(request.childId, request);
-    this.#count(request, 1);
+    this.turns.count(request.method, request.session, 1);
   }
 
   #take(childId: string): SentRequest | undefined {
     const request = this.#open.take(childId);
-    if (request !== undefined) this.#count(request, -1);
+    if (request !== undefined) this.turns.count(request.method, request.session, -1);
     return request;
-  }
-
-  #count({ method, session }: SentRequest, more: 1 | -1): void {
-    if (session === undefined || method !== 'session/prompt') return;
-    const count = (this.#prompts.get(session) ?? 0) + more;
-    if (count > 0) this.#prompts.set(session, count);
-    else this.#prompts.delete(session);
-  }
-
-  #wake(session: object | undefined): void {
-    const waits = session && this.#quietWaits.get(session);
-    if (waits === undefined || this.hasPrompt(session!)) return;
-    this.#quietWaits.delete(session!);
-    for (const resolve of waits) resolve();
   }
 }

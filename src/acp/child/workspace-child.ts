@@ -1,37 +1,27 @@
 /** One child: an agent that serves one workspace, the requests that are open at it, and what waits for its start. */
 import type { AgentCommand } from '../../agent/catalog';
-import type { AgentProcess } from '../../agent/process';
+import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
+import type { ProcessEvent } from '../../agent/process-event';
+import { planOf } from '../../rpc/json';
+import { agentRow } from '../../rpc/protocol/method-rows';
+import { errorObject } from '../../rpc/protocol/fields';
+import { isTooLong } from '../../rpc/protocol/refusals';
+import { Scanner } from '../../rpc/scanner';
 import type { StatusLink } from '../../rpc/status';
 import type { CaiError } from '../../errors';
-import { newOwnId, requestLine } from '../../rpc/answer';
-import type { Message } from '../../rpc/message';
 import type { Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
-import { ByteBudget, overLimit } from '../../rpc/byte-budget';
+import { overLimit } from '../../rpc/byte-budget';
 import type { PathMap } from '../../system/paths/path-map';
 import { crowded, queueToAgent, stalled, tooLate, undelivered } from './child-failures';
 import type { AgentHello } from '../profiles/initialize';
 import type { ChildRecorder } from '../recording/recorder';
-import { AgentStarts, type StartsEvent } from './agent-starts';
+import { AgentStarts } from './agent-starts';
+import type { AgentOutput, ChildEvent } from './child-event';
 import { ChildRequests, type ChildRequest } from './child-requests';
+import { HeldTasks, type HeldTask } from './held-tasks';
 import type { WorkspaceChildOptions } from './child-options';
-
-/** What a child tells of its agent. */
-export type ChildEvent =
-  | Exclude<StartsEvent, { readonly kind: 'mute' }>
-  /** The child is being ended, and does nothing more for its sessions. May be told several times. */
-  | { readonly kind: 'stopping' };
-
-/** Something to send once the agent has started. */
-export interface HeldTask {
-  /** What it will write, in bytes. */
-  readonly bytes: number;
-  /** The agent is ready: sends it. */
-  run(): void;
-  /** The agent did not start, or ended before it could run. */
-  onFailure(reason: CaiError): void;
-}
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
@@ -51,6 +41,13 @@ export class WorkspaceChild {
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
   readonly open = new ChildRequests();
+  /** Reads the agent's lines. */
+  readonly scanner = new Scanner({
+    params: (method) => planOf(agentRow(method).params),
+    result: (id) => this.open.find(id)?.resultPlan,
+    error: planOf(errorObject),
+    isRefused: isTooLong,
+  });
   /** Its answer to `initialize`; undefined until that has come. */
   hello: AgentHello | undefined;
   /** The image that the agent runs in, once it runs; undefined for an agent on this machine. */
@@ -69,11 +66,10 @@ export class WorkspaceChild {
   /** It ended because it was no longer wanted. */
   wasStopped = false;
   #state: 'starting' | 'ready' | 'stopping' | 'ended' = 'starting';
-  /** What waits for the agent to start. */
-  readonly #held: HeldTask[] = [];
-  readonly #heldBudget: ByteBudget<HeldTask>;
+  readonly #held: HeldTasks;
+  readonly #starts: AgentStarts;
   #hear: (event: ChildEvent) => void = () => undefined;
-  #starts!: AgentStarts;
+  #pass: (output: AgentOutput) => void = () => undefined;
   /** The last one that was started. */
   #process: AgentProcess | undefined;
   #isHeldBack = false;
@@ -87,7 +83,13 @@ export class WorkspaceChild {
     const { agent, identity, map, records, root } = options;
     [this.agent, this.name, this.records] = [agent, agent.name, records];
     [this.root, this.identity, this.map] = [root, identity, map];
-    this.#heldBudget = new ByteBudget(options.inputBudgetBytes, queueToAgent, ({ bytes }) => bytes);
+    this.#starts = new AgentStarts(agent.name, {
+      spawn: () => this.#spawn(),
+      delayMs: () => options.attempts.delayMs,
+      onFailure: (reason) => this.#failed(reason),
+      onEnd: (reason) => this.#end(reason),
+    });
+    this.#held = new HeldTasks(options.inputBudgetBytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
       this.resume();
@@ -96,19 +98,40 @@ export class WorkspaceChild {
 
   /**
    * Starts the agent, with a delay if earlier starts have failed, and again if the start fails and may succeed later.
-   * `start` is told of each process, `end` once, after the last line, when everything open has failed.
+   * `hear` is told what becomes of the child, `pass` gets what the agent has for the editor.
    */
-  start(hear: (event: ChildEvent) => void): void {
+  start(hear: (event: ChildEvent) => void, pass: (output: AgentOutput) => void): void {
     this.#hear = hear;
-    const delayMs = (): number => this.options.attempts.delayMs;
-    const restarts = { delayMs, onFailure: (reason: CaiError) => this.#failed(reason) };
-    this.#starts = new AgentStarts(this.options, restarts, (event) => {
-      if (event.kind === 'start') this.#process = event.process;
-      else if (event.kind === 'end') this.#end(event.reason);
-      if (event.kind === 'mute') this.cutOff(Infinity);
-      else hear(event);
-    });
+    this.#pass = pass;
     this.#starts.start();
+  }
+
+  #spawn(): AgentProcess {
+    this.#process = new AgentProcess(this.options, (event) => this.#take(event));
+    this.#hear({ kind: 'start' });
+    return this.#process;
+  }
+
+  #take(event: ProcessEvent): void {
+    switch (event.kind) {
+      case 'line':
+      case 'lines':
+      case 'asks':
+        this.#pass(event);
+        break;
+      case 'sent':
+        this.records?.toAgent(event.line);
+        break;
+      case 'status':
+        this.#hear(event);
+        break;
+      case 'mute':
+        this.cutOff(Infinity);
+        break;
+      case 'end':
+        this.#starts.ended(event.reason);
+        break;
+    }
   }
 
   /** Unless it is ready after `limitMs` milliseconds, its start fails with `why`, which `Infinity` need not have. */
@@ -148,10 +171,9 @@ export class WorkspaceChild {
       task.run();
     } else if (this.#state !== 'starting') {
       task.onFailure(this.endReason ?? tooLate(this.name));
-    } else if (this.#heldBudget.take(task)) {
-      this.#held.push(task);
     } else {
-      task.onFailure(crowded(this.name, this.#heldBudget.excessWith(task)));
+      const excess = this.#held.add(task);
+      if (excess !== undefined) task.onFailure(crowded(this.name, excess));
     }
   }
 
@@ -160,7 +182,7 @@ export class WorkspaceChild {
     if (this.#state !== 'starting') return;
     this.#state = 'ready';
     this.#starts.lift();
-    for (const task of this.#held.splice(0)) task.run();
+    for (const task of this.#held.takeAll()) task.run();
   }
 
   /** Sends a request under `childId`. The caller has made sure that this id is not open here. */
@@ -170,28 +192,6 @@ export class WorkspaceChild {
       this.open.add(childId, request, this.#process?.sentBytes);
       this.#process?.send(line);
     } else request.onFailure(stalled(this.name, excess));
-  }
-
-  /**
-   * Sends a request of our own, once the agent has started; `params` is JSON text. Rejects with a `CaiError` if there
-   * is no answer. The promise settles only after all lines that came in the same chunk; `onAnswer` is called before
-   * the next line is read.
-   */
-  ask(
-    method: string,
-    params: string,
-    about: Partial<Pick<ChildRequest, 'resultPlan' | 'session' | 'onAnswer'>> = {},
-  ): Promise<Message> {
-    const childId = newOwnId();
-    const line = requestLine(childId, method, params);
-    return new Promise((resolve, reject) => {
-      const onAnswer = (answer: Message): void => {
-        about.onAnswer?.(answer);
-        resolve(answer);
-      };
-      const run = (): void => this.request(childId, line, { ...about, method, onAnswer, onFailure: reject });
-      this.whenReady({ bytes: line.length, run, onFailure: reject });
-    });
   }
 
   /** Sends a notification. One that the agent has no room for is dropped, unless it cancels something. */
@@ -290,10 +290,12 @@ export class WorkspaceChild {
     this.#state = 'ended';
     this.endReason ??= reason;
     this.#failAll(reason);
+    this.#hear({ kind: 'end' });
   }
 
   #failAll(reason: CaiError): void {
+    const held = this.#held.takeAll();
     this.open.failAll(reason);
-    for (const task of this.#held.splice(0)) task.onFailure(reason);
+    for (const task of held) task.onFailure(reason);
   }
 }

@@ -1,5 +1,6 @@
 /** A command of ours that does something for the agents of a workspace until it is stopped. */
-import type { AgentProcessOptions } from '../../agent/process';
+import { AgentProcess, type AgentProcessOptions } from '../../agent/process';
+import type { ProcessEvent } from '../../agent/process-event';
 import { AgentStarts } from '../child/agent-starts';
 import type { Attempts } from '../child/retry';
 import type { CaiError } from '../../errors';
@@ -49,21 +50,8 @@ export class Helper {
       agent: { name: 'cai', displayName: 'cai', command, remedy: 'install cai again', hasStatus: true },
       limits,
     };
-    const restarts = {
-      delayMs: () => attempts?.delayMs ?? 0,
-      onFailure: (reason: CaiError) => {
-        if (this.isOver) return reason;
-        if (attempts !== undefined && attempts.failed(reason) === undefined) return undefined;
-        onFailure?.(reason, hasTold);
-        return reason;
-      },
-    };
-    this.#starts = new AgentStarts(process, restarts, (event) => {
+    const hear = (event: ProcessEvent): void => {
       switch (event.kind) {
-        case 'start':
-          hasTold = false;
-          if (input !== undefined) event.process.send(Buffer.from(`${input}\n`));
-          break;
         case 'line':
           if (Buffer.isBuffer(event.line)) onLine?.(event.line.toString());
           break;
@@ -79,11 +67,29 @@ export class Helper {
           event.answer(undefined);
           break;
         case 'end':
-          this.isOver = true;
-          settle();
-          end();
+          this.#starts.ended(event.reason);
           break;
       }
+    };
+    this.#starts = new AgentStarts('cai', {
+      spawn: () => {
+        hasTold = false;
+        const started = new AgentProcess(process, hear);
+        if (input !== undefined) started.send(Buffer.from(`${input}\n`));
+        return started;
+      },
+      delayMs: () => attempts?.delayMs ?? 0,
+      onFailure: (reason) => {
+        if (this.isOver) return reason;
+        if (attempts !== undefined && attempts.failed(reason) === undefined) return undefined;
+        onFailure?.(reason, hasTold);
+        return reason;
+      },
+      onEnd: () => {
+        this.isOver = true;
+        settle();
+        end();
+      },
     });
     this.#starts.start();
   }

@@ -5,7 +5,7 @@
 import { planOf } from '../../rpc/json';
 import { scan, type Message, type Plans } from '../../rpc/message';
 import { editedText } from '../../rpc/splice';
-import { restrictionOf } from '../../rpc/protocol/acting-methods';
+import { restrictionOf } from '../../rpc/protocol/method-rows';
 import * as fields from '../../rpc/protocol/fields';
 import type { RecordedLine } from './recording';
 import type { SignIn } from '../sign-in/sign-in';

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../../errors';
-import type { OverlongLine } from '../../rpc/line';
+import type { OverlongLine } from '../../rpc/long-line';
 import { planOf } from '../../rpc/json';
 import { bodyOf, jsonOf, scan, textOf, type Message, type Plans } from '../../rpc/message';
 import { splice, type Edit, type Line } from '../../rpc/splice';

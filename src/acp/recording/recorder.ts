@@ -7,7 +7,7 @@ import { createWriteStream, existsSync, openSync, type WriteStream } from 'node:
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
 import type { Log } from '../../system/log';
-import type { OverlongLine } from '../../rpc/line';
+import type { OverlongLine } from '../../rpc/long-line';
 import { joined, type Line } from '../../rpc/splice';
 import { maxRecordingBytes, recordingVersion, type Side } from './recording';
 import { redact } from './redact';

@@ -7,18 +7,19 @@ import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { planOf, type Plan } from '../../rpc/json';
-import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
+import { sendOwn } from '../child/own-requests';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { ProxyOptions } from '../proxy-options';
+import { answerEdits } from './answer-edits';
 import type { Core } from './core';
 import * as fields from '../../rpc/protocol/fields';
 import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from '../../rpc/repeated-requests';
 import { tellInThread } from './thread';
 
-/** What the start of a child, and the program that runs its agent, tell. */
-export type StartEvent =
+/** What comes of the greeting of an agent, and what the program that runs it says. */
+export type GreetingEvent =
   /** The answer to `initialize`, or the image that the agent runs in, has become known. */
   | { readonly kind: 'hello' }
   /** The agent has got the calls that waited for it. */
@@ -48,7 +49,7 @@ export class ChildStart {
     private readonly child: WorkspaceChild,
     private readonly repeats: Repeats,
     private readonly options: Pick<ProxyOptions, 'agent' | 'config'>,
-    private readonly hear: (event: StartEvent) => void,
+    private readonly hear: (event: GreetingEvent) => void,
   ) {
     this.#repeats = repeats.all();
   }
@@ -121,7 +122,7 @@ export class ChildStart {
   #onHello(answer: Message): void {
     const { child, core } = this;
     try {
-      child.hello = readAgentHello(answer, child.name, core.signInEdits(child, answer));
+      child.hello = readAgentHello(answer, child.name, answerEdits(core, child, answer));
     } catch (error) {
       this.#abandon(error as CaiError);
       return;
@@ -155,8 +156,6 @@ export class ChildStart {
     resultPlan?: Plan,
   ): void {
     const onFailure = (reason: CaiError): void => this.#abandon(reason);
-    const childId = newOwnId();
-    const line = requestLine(childId, method, params);
-    this.child.request(childId, line, { method, resultPlan, onAnswer, onFailure });
+    sendOwn(this.child, params, { method, resultPlan, onAnswer, onFailure });
   }
 }

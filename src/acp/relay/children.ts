@@ -8,19 +8,17 @@ import { patientStop, type StopLadder } from '../../agent/process-end';
 import { CaiError } from '../../errors';
 import { cancelLine } from '../../rpc/answer';
 import { Attempts } from '../child/retry';
-import { WorkspaceChild, type ChildEvent } from '../child/workspace-child';
+import type { AgentEvent, ChildEvent } from '../child/child-event';
+import { WorkspaceChild } from '../child/workspace-child';
 import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
-import { ChildStart, type StartEvent } from './child-start';
+import { ChildStart, type GreetingEvent } from './child-start';
 import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
 import { Repeats } from '../../rpc/repeated-requests';
 import { ChildHealth } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
-
-/** What children, and their starts, tell. */
-export type ChildrenEvent = ChildEvent | StartEvent;
 
 /** What an agent said before its connection was lost arrives within this time, in milliseconds. */
 const lastWordsMs = 50;
@@ -40,13 +38,12 @@ export class Children {
   readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
-  readonly #starts = new WeakMap<WorkspaceChild, ChildStart>();
 
-  /** No child is started yet. `tell` gets all that the children tell, and gives `hear` what is for it. */
+  /** No child is started yet. `pass` gets what the children have for the proxy. */
   constructor(
     private readonly core: Core,
     private readonly options: ProxyOptions,
-    private readonly tell: (child: WorkspaceChild, event: ChildrenEvent) => void,
+    private readonly pass: (child: WorkspaceChild, event: AgentEvent) => void,
   ) {}
 
   /** The child that serves a workspace, started if there is none. `isFresh` asks for another child. */
@@ -130,25 +127,25 @@ export class Children {
     const child = this.#newChild(workspace);
     this.all.push(child);
     this.#health.watch();
-    const tell = (event: ChildrenEvent): void => this.tell(child, event);
-    this.#starts.set(child, new ChildStart(this.core, child, this.repeats, this.options, tell));
-    child.start(tell);
+    const hear = (event: ChildEvent | GreetingEvent): void => this.#hear(child, start, event);
+    const start = new ChildStart(this.core, child, this.repeats, this.options, hear);
+    child.start(hear, (output) => this.pass(child, output));
     return child;
   }
 
-  /** What a child tells of its start, its state and its end. */
-  hear(child: WorkspaceChild, event: ChildrenEvent): void {
+  /** What becomes of a child. */
+  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | GreetingEvent): void {
     switch (event.kind) {
-      case 'sent':
-        child.records?.toAgent(event.line);
-        break;
       case 'start':
         this.options.log.info({ root: child.root }, 'agent started');
         this.#takeBack(child);
-        this.#starts.get(child)?.greet(this.helloParams);
+        start.greet(this.helloParams);
         break;
       case 'status':
-        this.#starts.get(child)?.takeStatus(event.status);
+        start.takeStatus(event.status);
+        break;
+      case 'hello':
+        this.options.profiles.heard(child, this.options.hasOwnData(child.root));
         break;
       case 'ready':
         this.stopWhenIdle(child);
@@ -167,6 +164,8 @@ export class Children {
       case 'end':
         child.records?.ended();
         this.#onEnd(child);
+        this.pass(child, event);
+        if (!child.wasStopped && !child.isGivenUp) this.options.onUnexpectedEnd?.();
         break;
     }
   }

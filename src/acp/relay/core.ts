@@ -19,7 +19,8 @@ import type { CallContext } from './call';
 import { withOwnLine, type Call } from '../sessions/call';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../../rpc/protocol/refusals';
-import { AgentLines, editsOf, messageEdits, pathsToAgent } from './rewrite';
+import { answerEdits } from './answer-edits';
+import { AgentLines, editsOf, pathsToAgent } from './rewrite';
 import { SessionIds } from '../sessions/session-ids';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -105,16 +106,6 @@ export class Core {
     this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
   }
 
-  /**
-   * The edits that leave an editor nothing of an agent to run when somebody signs in, no endless message, and that say
-   * in an error's message what to do where a sign-in is needed. `call`: what is answered.
-   */
-  signInEdits(child: WorkspaceChild, answer: Message, call?: Call): Edit[] {
-    const place = { root: child.root, editorCapabilities: this.editorCapabilities };
-    const hint = answer.isError ? this.signIn.byHand.hintFor(answer, call?.message) : undefined;
-    return [...this.signIn.edits(answer, place), ...messageEdits(answer, hint)];
-  }
-
   /** Answers a request of an agent with an error. */
   refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
     if (message.id !== undefined) child.answer(errorLine(message.id, error));
@@ -154,7 +145,7 @@ export class Core {
 
   /** Tells the agent to end the session's turn, if it is at one. */
   cancelTurn(session: AgentSession): void {
-    if (!session.child.open.hasPrompt(session)) return;
+    if (!session.child.open.turns.has(session)) return;
     const params = JSON.stringify({ sessionId: session.agentId });
     session.child.notify(notificationLine('session/cancel', params), true);
   }
@@ -234,7 +225,7 @@ export class Core {
     if (request?.isOurs !== true) child.setServed();
     if (request !== undefined && this.requests.find(request.id) === request) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };
-      this.toEditor(child, answer, { map: context.map }, [id, ...this.signInEdits(child, answer)]);
+      this.toEditor(child, answer, { map: context.map }, [id, ...answerEdits(this, child, answer)]);
       this.requests.finish(request);
     }
     // Last, because the error may name the session that was to be opened.

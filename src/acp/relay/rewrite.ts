@@ -2,7 +2,7 @@
 import { textOf, type Message } from '../../rpc/message';
 import type { Field } from '../../rpc/json';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
-import { RunRewriter, type Pattern } from '../../rpc/webassembly/repeated-lines';
+import { RunRewriter } from '../../rpc/webassembly/repeated-lines';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { PathMap } from '../../system/paths/path-map';
 import type { AgentSession } from '../sessions/session';
@@ -22,21 +22,6 @@ export interface Rewrites {
   readonly path: (path: string) => string;
   /** A URI, likewise. */
   readonly uri: (uri: string) => string;
-}
-
-/** Longest error message, in bytes of JSON text: editors show all of it, some in a place that cannot be scrolled. */
-const maxMessageBytes = 16 * 1024;
-
-/** The edit of an error's message: a long one is shortened, and `hint` is added. */
-export function messageEdits(answer: Message, hint?: string): Edit[] {
-  const field = answer.fields.find(({ kind }) => kind === 'errorMessage');
-  if (field?.isString !== true) return [];
-  const isLong = field.end - field.start > maxMessageBytes;
-  if (!isLong && hint === undefined) return [];
-  const text = textOf(answer, field);
-  // A surrogate pair is not cut in two.
-  const shown = isLong ? `${text.slice(0, maxMessageBytes / 4).replace(/[\ud800-\udbff]$/, '')} …` : text;
-  return [replacing(field, JSON.stringify(hint === undefined ? shown : `${shown} (${hint})`))];
 }
 
 /** The rewriting of paths for messages to an agent, or undefined where paths are the same on both sides. */
@@ -142,9 +127,10 @@ export class AgentLines {
 
   /**
    * Delivers all at once the lines at the start of `buffers` that repeat the last message except for its text; returns
-   * how many bytes these were, 0 for none. `pattern` is what the child's scanner knows such lines to have in common.
+   * how many bytes these were, 0 for none.
    */
-  passChunks(child: WorkspaceChild, pattern: Pattern | undefined, buffers: readonly Buffer[]): number {
+  passChunks(child: WorkspaceChild, buffers: readonly Buffer[]): number {
+    const { pattern } = child.scanner;
     const last = this.#last.get(child);
     if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
     const { session } = last;

@@ -194,7 +194,7 @@ export const unknownEditorMethod = extension<EditorRoute>('any', fields.unknownF
 /** The row of a method that an agent sent and no row describes. */
 export const unknownAgentMethod = extension<AgentRoute>('editor', fields.inSession);
 
-/** The row of an agent's method that acts, by its name, on files or commands; see `acting-methods.ts`. */
+/** The row of an agent's method that acts, by its name, on files or commands; see `method-rows.ts`. */
 export const actingAgentMethod = extension<AgentRoute>('announced', fields.inSession);
 
 /** The row of an agent's method that no editor gets, whatever it has announced. */

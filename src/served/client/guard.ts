@@ -8,7 +8,7 @@ import { planOf } from '../../rpc/json';
 import type { Message, Plans } from '../../rpc/message';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import * as fields from '../../rpc/protocol/fields';
-import { restrictionOf } from '../../rpc/protocol/acting-methods';
+import { restrictionOf } from '../../rpc/protocol/method-rows';
 import { methodNotFound, unsafeUrl } from '../../rpc/protocol/refusals';
 
 const routed = { sessionId: 'session', requestId: 'requestId' } as const;

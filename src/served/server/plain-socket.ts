@@ -4,7 +4,8 @@
  */
 import type { Socket } from 'node:net';
 import { errorLine } from '../../rpc/answer';
-import { LineReader, tooLong } from '../../rpc/line';
+import { LineReader } from '../../rpc/line';
+import { tooLong } from '../../rpc/long-line';
 import { rpcCode } from '../../errors';
 import { endWith } from './last-words';
 import type { Outlet } from './client-stream';

@@ -6,7 +6,7 @@ import { AgentProcess, type AgentProcessOptions } from '../../agent/process';
 import { proxyStop } from '../../agent/process-end';
 import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
-import { isBlank } from '../../rpc/line';
+import { isBlank } from '../../rpc/white-space';
 import type { Line } from '../../rpc/splice';
 import { ClientStream, type Closing, type Outlet } from './client-stream';
 import { Keeper, type KeepLimits } from './outbox';

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type RawData, type WebSocket } from 'ws';
-import { onOneLine } from '../../rpc/line';
+import { onOneLine } from '../../rpc/white-space';
 import type { Log } from '../../system/log';
 import { closeCodes, connectionHeader, receivedHeader } from '../carried';
 import { Pulse } from '../../system/streams/pulse';

@@ -1,4 +1,6 @@
 import { tmpdir } from 'node:os';
+import { AgentProcess } from '../../../src/agent/process';
+import type { ProcessEvent } from '../../../src/agent/process-event';
 import { CaiError } from '../../../src/errors';
 import { AgentStarts } from '../../../src/acp/child/agent-starts';
 import { noLog, program } from '../../agent/agent-run';
@@ -11,7 +13,7 @@ let ended: Promise<void>;
 
 afterEach(async () => await starts.stop(ladder));
 
-/** A process of that command, which is started anew `restarts` times, each time after a delay. */
+/** A process of that command, which is started again `restarts` times, each time after a delay. */
 function processOf(command: [string, ...string[]], restarts: number, delayMs = 0): void {
   told = [];
   let delay = 0;
@@ -28,12 +30,21 @@ function processOf(command: [string, ...string[]], restarts: number, delayMs = 0
       delay = delayMs;
       return restarts-- > 0 ? undefined : reason;
     };
-    starts = new AgentStarts(options, { delayMs: () => delay, onFailure }, (event) => {
-      if (event.kind === 'start') told.push('start');
+    const hear = (event: ProcessEvent) => {
       if (event.kind === 'line') told.push((event.line as Buffer).toString());
-      if (event.kind !== 'end') return;
-      told.push(`end: ${event.reason.code}`);
-      resolve();
+      if (event.kind === 'end') starts.ended(event.reason);
+    };
+    starts = new AgentStarts(options.agent.name, {
+      spawn: () => {
+        told.push('start');
+        return new AgentProcess(options, hear);
+      },
+      delayMs: () => delay,
+      onFailure,
+      onEnd: (reason) => {
+        told.push(`end: ${reason.code}`);
+        resolve();
+      },
     });
   });
   starts.start();

@@ -89,19 +89,19 @@ describe('whenQuiet', () => {
     open.add('1', asker('other', { method: 'session/prompt', session: {} }));
     open.add('2', asker('mode', { method: 'session/set_mode', session }));
 
-    open.whenQuiet(session, () => told.push('quiet'));
+    open.turns.whenQuiet(session, () => told.push('quiet'));
 
     expect(told).toEqual(['quiet']);
-    expect(open.hasPrompt(session)).toBe(false);
+    expect(open.turns.has(session)).toBe(false);
   });
 
   test('calls back each who waits for a session, once, and nobody else', () => {
     const other = {};
     open.add('1', asker('one', prompt));
     open.add('2', asker('two', { ...prompt, session: other }));
-    open.whenQuiet(session, () => told.push('quiet'));
-    open.whenQuiet(session, () => told.push('quiet too'));
-    open.whenQuiet(other, () => told.push('other is quiet'));
+    open.turns.whenQuiet(session, () => told.push('quiet'));
+    open.turns.whenQuiet(session, () => told.push('quiet too'));
+    open.turns.whenQuiet(other, () => told.push('other is quiet'));
 
     open.settle('1', answer('1'));
     open.settle('2', answer('2'));
@@ -123,7 +123,7 @@ describe('whenQuiet', () => {
     ['the end of the agent', () => open.failAll(reason)],
   ])('calls back after %s', (_, happen) => {
     open.add('1', asker('prompt', prompt));
-    open.whenQuiet(session, () => told.push('quiet'));
+    open.turns.whenQuiet(session, () => told.push('quiet'));
 
     happen();
 
@@ -132,7 +132,7 @@ describe('whenQuiet', () => {
 
   test('does not call back when the next prompt is sent at the answer of the one before', () => {
     open.add('1', { ...asker('one', prompt), onAnswer: () => open.add('2', asker('two', prompt)) });
-    open.whenQuiet(session, () => told.push('quiet'));
+    open.turns.whenQuiet(session, () => told.push('quiet'));
 
     open.settle('1', answer('1'));
     expect(told).toEqual([]);

@@ -5,7 +5,9 @@ import { scan } from '../../../src/rpc/message';
 import { LineWriter } from '../../../src/rpc/writer';
 import type { ChildRequest } from '../../../src/acp/child/child-requests';
 import { Attempts } from '../../../src/acp/child/retry';
-import { WorkspaceChild, type HeldTask } from '../../../src/acp/child/workspace-child';
+import type { ChildEvent } from '../../../src/acp/child/child-event';
+import type { HeldTask } from '../../../src/acp/child/held-tasks';
+import { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 import { createPathMap } from '../../../src/system/paths/path-map';
 import { noLog } from '../../agent/agent-run';
 import { Gate } from '../../rpc/gate';
@@ -41,15 +43,16 @@ export class ChildRun {
       attempts: new Attempts({ attempts: 1, firstDelayMs: 0, maxDelayMs: 0 }, noLog),
       log: noLog,
     });
-    this.child.start((event) => {
-      if (event.kind === 'line') {
-        this.lines.push((event.line as Buffer).toString());
-        onLine?.(this.lines.at(-1)!);
-        this.#wake();
-      } else if (event.kind === 'end') {
-        this.told.push(`end: ${event.reason.code}`);
-        this.#wake();
-      }
+    const hear = (event: ChildEvent): void => {
+      if (event.kind !== 'end') return;
+      this.told.push(`end: ${this.child.endReason!.code}`);
+      this.#wake();
+    };
+    this.child.start(hear, (output) => {
+      if (output.kind !== 'line') return;
+      this.lines.push((output.line as Buffer).toString());
+      onLine?.(this.lines.at(-1)!);
+      this.#wake();
     });
   }
 

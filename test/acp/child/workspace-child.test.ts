@@ -1,3 +1,4 @@
+import { ask } from '../../../src/acp/child/own-requests';
 import { CaiError } from '../../../src/errors';
 import { newOwnId, requestLine } from '../../../src/rpc/answer';
 import { program } from '../../agent/agent-run';
@@ -64,7 +65,7 @@ describe('a child that starts', () => {
     run.child.abandon(reason, ladder);
     await run.ended();
 
-    expect(run.told).toEqual(['one: AGENT_START', 'end: AGENT_EXITED']);
+    expect(run.told).toEqual(['one: AGENT_START', 'end: AGENT_START']);
   });
 
   test('does not become ready once it is asked to end', async () => {
@@ -96,7 +97,7 @@ describe('requests', () => {
   });
 
   test('of our own have ids that nobody else gives, and wait for their answer', async () => {
-    const answers = [run.child.ask('one', '{}'), run.child.ask('two', '{}', run.asker('two'))];
+    const answers = [ask(run.child, 'one', '{}'), ask(run.child, 'two', '{}', run.asker('two'))];
     await run.line(2);
     const ids = run.lines.map((line) => JSON.stringify((JSON.parse(line) as { id: string }).id));
 
@@ -135,7 +136,7 @@ describe('requests', () => {
     expect(run.child).toMatchObject({ state: 'stopping', isUsable: false, endReason: reason });
     await run.ended();
 
-    expect(run.told).toEqual(['1: AGENT_START', 'late: AGENT_START', 'end: AGENT_EXITED']);
+    expect(run.told).toEqual(['1: AGENT_START', 'late: AGENT_START', 'end: AGENT_START']);
     expect(run.child.endReason).toBe(reason);
   });
 });

@@ -9,7 +9,7 @@
  */
 import { planOf } from '../../../rpc/json';
 import type { CaiError } from '../../../errors';
-import { tellSessionState } from '../../../rpc/session-state';
+import { tellSessionState } from '../../../rpc/answer';
 import { fieldOf, type Message } from '../../../rpc/message';
 import type { WorkspaceChild } from '../../child/workspace-child';
 import type { Workspace } from '../../../workspace/root';

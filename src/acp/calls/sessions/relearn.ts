@@ -2,6 +2,7 @@
  * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
  * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
  */
+import { ask } from '../../child/own-requests';
 import { planOf } from '../../../rpc/json';
 import { jsonOf } from '../../../rpc/message';
 import type { WorkspaceChild } from '../../child/workspace-child';
@@ -42,7 +43,7 @@ export async function relearn(
   const endsAt = performance.now() + listMs;
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {
-    const asked = child.ask('session/list', params, { resultPlan }).catch(() => undefined);
+    const asked = ask(child, 'session/list', params, { resultPlan }).catch(() => undefined);
     const answer = await within(endsAt - performance.now(), asked);
     if (answer === undefined) silent.add(child);
     if (answer === undefined || answer.isError) return;

@@ -2,6 +2,7 @@
  * Sessions whose agent has ended are restored when they are used next: in a new agent, by a call of our own
  * in the words of the one that opened them. What the user has sent meanwhile follows, once, in its order.
  */
+import { ask } from '../../child/own-requests';
 import { loggedFailure } from '../../../agent/agent-end';
 import { patientStop } from '../../../agent/process-end';
 import { CaiError, messageOf, rpcCode } from '../../../errors';
@@ -114,7 +115,7 @@ export class SessionRestorer {
     sessions.close(session);
     const isKnown = isNamed && child.state === 'ready' && request?.targets.length === 1;
     if (isKnown && offers(child.hello?.capabilities, 'sessionCapabilities.close'))
-      child.ask('session/close', JSON.stringify({ sessionId: agentId })).catch(() => undefined);
+      ask(child, 'session/close', JSON.stringify({ sessionId: agentId })).catch(() => undefined);
     if (row.route === 'end' && sessions.of(child).isEmpty) void child.stop(patientStop);
   }
 
@@ -211,7 +212,7 @@ export class SessionRestorer {
       }
     };
     try {
-      if ((await within(settingMs, child.ask(method, text, { onAnswer }))) !== undefined) return true;
+      if ((await within(settingMs, ask(child, method, text, { onAnswer }))) !== undefined) return true;
       failed(`no answer in ${settingMs / 1_000} s`);
       return false;
     } catch (reason) {

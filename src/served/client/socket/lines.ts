@@ -5,7 +5,9 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { placeOfUrl } from '../../../config/host-rules';
-import { isBlank, LineReader, tooLong } from '../../../rpc/line';
+import { LineReader } from '../../../rpc/line';
+import { tooLong } from '../../../rpc/long-line';
+import { isBlank } from '../../../rpc/white-space';
 import { openMs, specialWay, type Way } from './dial';
 import { endingOfError, endingOfStatus, type Ending } from './endings';
 import { maxWaitingBytes, wordsOf, type Link, type LinkOptions } from './link';

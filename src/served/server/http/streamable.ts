@@ -5,7 +5,7 @@
 import { rpcCode } from '../../../errors';
 import { errorLine } from '../../../rpc/answer';
 import { planOf } from '../../../rpc/json';
-import { onOneLine } from '../../../rpc/line';
+import { onOneLine } from '../../../rpc/white-space';
 import { scanCall, stringOf, type Message } from '../../../rpc/message';
 import { joined } from '../../../rpc/splice';
 import type { Outlet } from '../client-stream';

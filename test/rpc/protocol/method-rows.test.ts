@@ -1,4 +1,4 @@
-import { agentRow, isAnnounced, restrictionOf } from '../../../src/rpc/protocol/acting-methods';
+import { agentRow, isAnnounced, restrictionOf } from '../../../src/rpc/protocol/method-rows';
 import { agentMethods } from '../../../src/rpc/protocol/methods';
 
 /** What agents of today send to editors without a row of ours. */

@@ -1,14 +1,18 @@
 /**
- * Which methods without a row act, by their names, on files or commands. If the editor had such a method, an agent
- * could reach out of its container with it. Why: docs/decisions/0005-what-is-withheld.md.
+ * Finds the row of a method, also for methods that `methods.ts` does not list. An agent's method that acts, by its name,
+ * on files or commands is withheld from editors: with it, an agent could reach out of its container. Why:
+ * docs/decisions/0005-what-is-withheld.md.
  */
 import type { JsonObject } from '../json';
 import {
   actingAgentMethod,
   agentMethods,
+  editorMethods,
   refusedAgentMethod,
   unknownAgentMethod,
+  unknownEditorMethod,
   type AgentRoute,
+  type EditorRoute,
   type Method,
 } from './methods';
 
@@ -30,6 +34,11 @@ const things = words(
 
 /** How the methods begin that only we call: `cai serve` does. */
 const ownPrefix = '_containai/';
+
+/** The row of a method that the editor calls. */
+export function editorRow(method: string): Method<EditorRoute> {
+  return Object.hasOwn(editorMethods, method) ? editorMethods[method]! : unknownEditorMethod;
+}
 
 /** The row of a method that an agent calls. */
 export function agentRow(method: string): Method<AgentRoute> {
