@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { CaiError } from '../errors';
+import { isNowhere } from '../system/paths/search-path';
 import type { AgentCommand } from './catalog';
 
 /** How an agent's process ended, for those who decide what follows: the `cause` of the reason that is told. */
@@ -81,13 +82,19 @@ export function endReason(
   return new CaiError('AGENT_EXITED', `agent "${name}" ${how}`, data, { cause });
 }
 
-/** The `AGENT_START` for an error of `spawn` in the folder `cwd`: says why, and what to do. */
-export function startFailure(agent: AgentCommand, cwd: string, error: NodeJS.ErrnoException): CaiError {
-  const { name, command, remedy } = agent;
+/** The `AGENT_START` for an error of `spawn` in that folder, with that environment: says why, and what to do. */
+export function startFailure(
+  { name, command, remedy }: Pick<AgentCommand, 'name' | 'command' | 'remedy'>,
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+  error: NodeJS.ErrnoException,
+): CaiError {
   const program = `"${command[0]}"`;
+  const missing = `${program} was not found: ${remedy}`;
   const causes: Readonly<Record<string, string>> = {
-    ENOENT: existsSync(cwd) ? `${program} was not found: ${remedy}` : `the folder ${cwd} is gone`,
-    EACCES: `${program} may not be executed: make it executable (chmod +x), or correct the command`,
+    ENOENT: existsSync(cwd) ? missing : `the folder ${cwd} is gone`,
+    EACCES: isNowhere(command[0], env.PATH, cwd)
+      ? missing
+      : `${program} may not be executed: make it executable (chmod +x), or correct the command`,
   };
   const cause = causes[error.code ?? ''] ?? `${program}: ${error.message}`;
   return new CaiError('AGENT_START', `agent "${name}" could not be started: ${cause}`);

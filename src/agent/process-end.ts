@@ -42,10 +42,10 @@ export class ProcessEnd {
   readonly #gone: Promise<void>;
   #resolveGone: () => void = () => undefined;
 
-  /** `agent` was to be started in the folder `cwd`. */
+  /** `agent` was to be started in that folder, with that environment. */
   constructor(
     private readonly agent: AgentCommand,
-    private readonly cwd: string,
+    private readonly place: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
   ) {
     this.#gone = new Promise((resolve) => (this.#resolveGone = resolve));
   }
@@ -119,7 +119,7 @@ export class ProcessEnd {
   }
 
   #reason(): CaiError {
-    if (this.spawnError !== undefined) return startFailure(this.agent, this.cwd, this.spawnError);
+    if (this.spawnError !== undefined) return startFailure(this.agent, this.place, this.spawnError);
     const { code, signal } = this.#exit!;
     const stderr = this.#stderrTail.trim();
     return endReason(this.agent, { status: code, signal, failure: this.failure, stderr });

@@ -55,7 +55,7 @@ export class AgentProcess {
   ) {
     this.#reader = new LineReader(options.limits);
     if (options.offersLines === true) this.#offer = (pieces) => this.#offerLines(pieces);
-    this.#end = new ProcessEnd(options.agent, options.cwd);
+    this.#end = new ProcessEnd(options.agent, options);
     this.#child = this.#end.child = this.#spawn();
     if (this.#child !== undefined) this.#listen(this.#child);
     else setImmediate(() => this.#finish());

@@ -1,5 +1,6 @@
 /** Programs of the user that print something short, such as a key or a login. */
 import { execFile, type ExecFileException } from 'node:child_process';
+import { isNowhere } from './paths/search-path';
 
 /** How much a program may print, in bytes. */
 const maxBytes = 2 ** 20;
@@ -36,7 +37,16 @@ export function outputOf(program: string, args: readonly string[], options: Prog
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, settings, (error, stdout) => {
       if (error === null) resolve(stdout);
-      else reject(new OutputFailure(whyOf(error, limitMs), stdout, error.code === 'ENOENT'));
+      else {
+        const isMissing = isStartError(error) && isNowhere(program, env.PATH, '.');
+        reject(
+          new OutputFailure(
+            isMissing ? 'there is no such program' : whyOf(error, limitMs),
+            stdout,
+            isMissing,
+          ),
+        );
+      }
     });
     // A program that has ended without reading is judged by its status.
     child.stdin?.on('error', () => undefined);
@@ -45,8 +55,13 @@ export function outputOf(program: string, args: readonly string[], options: Prog
 }
 
 function whyOf(error: ExecFileException, limitMs: number): string {
-  if (error.code === 'ENOENT') return 'there is no such program';
+  if (isStartError(error)) return `it cannot be started (${error.code})`;
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return 'it prints too much';
   if (error.killed === true) return `it had not ended after ${limitMs / 1000} s`;
   return `it ended with ${error.code ?? error.signal ?? 'an error'}`;
+}
+
+/** The system's name of an error, where a program's own end has a status. */
+function isStartError({ code }: ExecFileException): boolean {
+  return code === 'ENOENT' || code === 'EACCES';
 }

@@ -1,5 +1,6 @@
 import type { StopLadder } from '../../src/agent/process-end';
 import type { Log } from '../../src/system/log';
+import { asOrdinaryUser, pathWithClosedFolder } from '../support/ordinary-user';
 import { AgentRun, fixture, noFolder, noLog, program } from './agent-run';
 
 const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };
@@ -90,6 +91,13 @@ describe('an agent that cannot be started', () => {
     expect(reason.message).toMatch(text);
     await run.process.stop(longLadder);
     expect(run.endCount).toBe(1);
+  });
+
+  test('is said not to be there, also if PATH names a folder that the user may not enter', async () => {
+    const env = { PATH: pathWithClosedFolder() };
+    run = asOrdinaryUser(() => new AgentRun(program('cai-is-no-program'), { env }));
+
+    expect((await run.ended).message).toMatch(/"cai-is-no-program" was not found: install it/);
   });
 
   test('because its folder is gone is told of likewise', async () => {

@@ -1,3 +1,4 @@
+import { asOrdinaryUser, pathWithClosedFolder } from '../support/ordinary-user';
 import { outputOf } from '../../src/system/program-output';
 
 const run = (script: string, more = {}) =>
@@ -22,6 +23,19 @@ test.each([
 
 test('rejects where a program prints too much', async () => {
   await expect(run('head -c 2000000 /dev/zero')).rejects.toThrow('it prints too much');
+});
+
+test('rejects where there is no such program, and PATH names a folder that the user may not enter', async () => {
+  const env = { PATH: pathWithClosedFolder() };
+  const asked = asOrdinaryUser(() => outputOf('cai-is-no-program', [], { env, limitMs: 60_000 }));
+
+  await expect(asked).rejects.toMatchObject({ message: 'there is no such program', isMissing: true });
+});
+
+test('rejects where a program may not be executed', async () => {
+  const asked = outputOf('/dev/null', [], { env: {}, limitMs: 60_000 });
+
+  await expect(asked).rejects.toMatchObject({ message: 'it cannot be started (EACCES)', isMissing: false });
 });
 
 test('rejects where there is no such program', async () => {

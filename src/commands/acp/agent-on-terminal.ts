@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Host } from '../../system/host';
+import { startFailure } from '../../agent/agent-end';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution } from '../../agent/cai-program';
-import { CaiError, messageOf } from '../../errors';
 import { workspaceIfAny } from '../support/named-root';
 
 /** Runs the command in the container of the current folder, or in one without a workspace; with `isDirect` in none. */
@@ -19,7 +19,7 @@ export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: b
 
 /** Resolves with the exit status, 128 + N when signal N ended the command; rejects with `AGENT_START`. */
 export async function runInteractive(
-  agent: Pick<AgentCommand, 'name' | 'command'>,
+  agent: Pick<AgentCommand, 'name' | 'command' | 'remedy'>,
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
   const [program, ...args] = agent.command;
@@ -28,6 +28,6 @@ export async function runInteractive(
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return signal === null ? (code ?? 0) : 128 + constants.signals[signal];
   } catch (error) {
-    throw new CaiError('AGENT_START', `agent "${agent.name}" could not be started: ${messageOf(error)}`);
+    throw startFailure(agent, { cwd: '.', env }, error as NodeJS.ErrnoException);
   }
 }

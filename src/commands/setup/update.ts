@@ -22,7 +22,7 @@ export const run = declare({
       return 1;
     }
     const command = [npm, 'install', '--global', '--prefix', way.prefix, `${packageName}@latest`] as const;
-    return await runInteractive({ name: 'npm', command }, host.envForOthers);
+    return await runInteractive({ name: 'npm', command, remedy: 'install it again' }, host.envForOthers);
   },
 });
 

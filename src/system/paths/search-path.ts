@@ -1,6 +1,6 @@
 /** Where programs of this machine are looked for. */
 import { existsSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { Host } from '../host';
 import { ancestry, realOrSame } from '../real-path';
 import { isInside } from './is-inside';
@@ -17,6 +17,15 @@ export function searchFolders(path: string | undefined, project?: string): strin
   const isForeign = (folder: string): boolean => real !== undefined && isInside(realOrSame(folder), real);
   const folders = (path ?? '').split(delimiter).filter((folder) => isAbsolute(folder) && !isForeign(folder));
   return folders.length > 0 ? folders : systemFolders;
+}
+
+/**
+ * Whether a program is in no folder of PATH, as a process in `cwd` sees it. The system then says `EACCES`, as for a file
+ * that is not executable, if the user may not enter one of the folders.
+ */
+export function isNowhere(program: string, path: string | undefined, cwd: string): boolean {
+  const folders = program.includes('/') ? [''] : (path ?? systemFolders.join(delimiter)).split(delimiter);
+  return folders.every((folder) => !existsSync(resolve(cwd, folder, program)));
 }
 
 /**

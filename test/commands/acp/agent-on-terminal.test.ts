@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { pathWithClosedFolder } from '../../support/ordinary-user';
 import { compiled, run } from '../../support/program';
 
 /** Runs its arguments interactively, and exits with the status that comes back, or says why it failed. */
 const script = compiled(`
   import { runInteractive } from './src/commands/acp/agent-on-terminal';
   const command = process.argv.slice(2);
-  runInteractive({ name: 'a', displayName: 'A', command, remedy: '' }, { ...process.env, CAI_SAMPLE: 'é' }).then(
+  if (process.env.CAI_ORDINARY === '1' && process.geteuid() === 0) process.seteuid(65534);
+  runInteractive({ name: 'a', displayName: 'A', command, remedy: 'install it' }, { ...process.env, CAI_SAMPLE: 'é' }).then(
     (status) => process.exit(status),
     (error) => { console.log(error.code + ': ' + error.message); process.exit(99); },
   );
@@ -29,7 +31,7 @@ describe('runInteractive', () => {
   });
 
   test.each([
-    ['cai-is-no-program', 'ENOENT'],
+    ['cai-is-no-program', '"cai-is-no-program" was not found: install it'],
     ['/etc/hostname/agent', 'ENOTDIR'],
   ])('rejects when the program cannot be started: %s', async (program, cause) => {
     const { status, out } = await played([program]);
@@ -38,10 +40,21 @@ describe('runInteractive', () => {
     expect(out).toMatch(/^AGENT_START: agent "a" could not be started: /);
     expect(out).toContain(cause);
   });
+
+  test('says that a program is not there, also if PATH names a folder that the user may not enter', async () => {
+    const env = { ...process.env, PATH: pathWithClosedFolder(), CAI_ORDINARY: '1' };
+    const { out } = await played(['cai-is-no-program'], '', env);
+
+    expect(out).toContain('"cai-is-no-program" was not found: install it');
+  });
 });
 
-async function played(command: string[], input = ''): Promise<{ status: number; out: string; err: string }> {
-  const program = run(script, command);
+async function played(
+  command: string[],
+  input = '',
+  env = process.env,
+): Promise<{ status: number; out: string; err: string }> {
+  const program = run(script, command, env);
   program.stdin.end(input);
   const closed = once(program, 'close') as Promise<[number]>;
   const [out, err] = await Promise.all([text(program.stdout), text(program.stderr)]);
