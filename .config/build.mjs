@@ -20,7 +20,7 @@ import { build as bundle } from 'esbuild';
 import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..');
-const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry'];
+const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'commands'];
 
 const options = {
   absWorkingDir: root,

@@ -24,7 +24,7 @@ export async function main(args: readonly string[], host = hostOf(process.env)):
       process.stdout.write(`cai ${version}\n`);
       return 0;
     }
-    const commands = await import('./commands/registry');
+    const commands = await import('./commands/commands');
     if (token !== undefined) return await commands.run('terminal', [token], host);
     if (command === 'help' && rest[0] !== undefined && !wantsHelp)
       return await main([rest[0], '--help'], host);

@@ -67,17 +67,17 @@ const prompt: Walk = {
 /** `cai exec`, from its arguments to a command that runs in a container of Docker, which is made first if need be. */
 const exec: Walk = {
   files: [
-    ...['main', 'commands/registry', 'commands/run/exec', 'commands/support/command', 'commands/run/guard'],
+    ...['main', 'commands/commands', 'commands/run/exec', 'commands/support/command', 'commands/run/guard'],
     ...['commands/containers/target', 'commands/containers/voice', 'workspace/trust', 'workspace/root'],
     ...['config/effective-config', 'container/engine/find-engine', 'container/engine/engine'],
     ...['container/engine/docker/docker-engine', 'container/spec/settings', 'container/image/image-request'],
     ...['container/provide', 'container/decide', 'container/check', 'container/spec/spec'],
     ...['container/spec/changes', 'container/image/image-tag', 'container/image/image', 'container/make'],
     ...['container/spec/plan', 'container/spec/files', 'container/spec/protection'],
-    ...['container/spec/own-settings', 'container/ssh/keys', 'container/ssh/ssh'],
+    ...['container/spec/user-settings', 'container/ssh/keys', 'container/ssh/ssh'],
     ...['container/ssh/ssh-target', 'container/environment', 'container/ssh/remote-command'],
     ...['container/ssh/remote-process', 'container/ssh/relay', 'container/ssh/inside'],
-    ...['commands/run/way-out', 'container/egress', 'commands/run/agent-socket', 'commands/run/set-up'],
+    ...['commands/run/way-out', 'container/egress', 'commands/run/ssh-agent-socket', 'commands/run/set-up'],
     'container/ssh/agent-watch',
   ],
   aside: {
@@ -98,7 +98,6 @@ const exec: Walk = {
     'container/engine/seccomp': 'data',
     'container/image/build': 'how an image is built, if there is none',
     'container/image/build-lock': 'one build at a time',
-    'container/image/proxy-variables': 'names of variables',
     'container/image/progress': 'shows how a build goes on',
     'container/served-limit': 'only on a server',
     'container/spec/shared-folders': 'only engines on other machines',

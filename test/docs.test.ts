@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { commands } from '../src/commands/registry';
+import { commands } from '../src/commands/commands';
 import { capabilities } from '../src/container/engine/engine-info';
 import { userWith } from './support/cli';
 import { unhurried } from './support/hastened';

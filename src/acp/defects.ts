@@ -147,7 +147,7 @@ function failAnswered(
   error: RpcError,
 ): readonly string[] {
   const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
-  return isResponse || !isMethod ? ids.filter((each) => child.open.fail(each, reason)) : [];
+  return isResponse || !isMethod ? ids.filter((each) => child.requests.fail(each, reason)) : [];
 }
 
 /**

@@ -38,7 +38,7 @@ export class Elicitations {
     const edits: Edit[] = [];
     const about = fieldOf(message, 'requestId');
     if (about !== undefined) {
-      const asked = child.open.find(jsonOf(message, about))?.editorId;
+      const asked = child.requests.find(jsonOf(message, about))?.editorId;
       if (asked === undefined) {
         // The agent asks about a request of ours, such as a repeated sign-in, which the editor does not know.
         child.answer(resultLine(message.id!, '{"action":"cancel"}'));

@@ -191,7 +191,7 @@ export class Proxy {
   #answerOfAgent(child: WorkspaceChild, answer: Message): void {
     const repaired = answer.isError ? repairedError(answer) : undefined;
     const message = repaired === undefined ? answer : child.scanner.scan(repaired);
-    if (!child.open.settle(message.id!, message))
+    if (!child.requests.settle(message.id!, message))
       this.options.log.info({ id: message.id }, 'an answer that nobody waits for');
     this.#children.stopWhenIdle(child);
   }

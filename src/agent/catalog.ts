@@ -7,7 +7,7 @@ import { ownValue } from '../config/own-property';
 import { geminiVariable } from '../network';
 import type { Host } from '../system/host';
 import { commandOf, installationOf, type Installation } from './registry/installation';
-import { findEntry, readRegistry } from './registry/registry';
+import { findEntry, readRegistry } from './registry/acp-registry';
 
 /** A known agent. Commands are a program and its arguments, started without a shell. */
 interface CatalogEntry {

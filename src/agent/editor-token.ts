@@ -149,7 +149,7 @@ function takeCommand(path: string): StoredOrder | undefined {
   }
 }
 
-/** The order in a file; undefined if there is none. */
+/** The order in a file; undefined for a file without an order. */
 function readOrder(path: string): StoredOrder | undefined {
   const flags = fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK;
   const file = unlessMissing(() => fs.openSync(path, flags));

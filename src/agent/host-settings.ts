@@ -12,7 +12,7 @@ import { quoted } from '../system/quoted';
 import { realOrSame } from '../system/real-path';
 import { catalog, type SettingsFile } from './catalog';
 import { secretIn } from './secret-files';
-import { mcpKeys, settingsCatalog, type OwnSetting, type OwnSettings } from './settings-catalog';
+import { mcpKeys, settingsCatalog, type AgentSetting, type AgentSettings } from './settings-catalog';
 import { isInside } from '../system/paths/is-inside';
 
 /** A file for a container. */
@@ -51,22 +51,22 @@ export function hostSettings(
   host: Host,
   folders: Pick<AgentFolders, 'onWayTo'>,
 ): HostSettings {
-  const own = ownValue(settingsCatalog, agent);
-  const all = own?.settings ?? {};
+  const known = ownValue(settingsCatalog, agent);
+  const all = known?.settings ?? {};
   const reader = new SettingsReader(agent, host, folders);
   const byFile = new Map<string, string[]>();
   for (const name of names) {
     const setting = ownValue(all, name);
-    if (own === undefined || setting === undefined) throw unknownName(agent, name, Object.keys(all));
-    if (setting.keys === undefined) reader.take(own, setting.path);
+    if (known === undefined || setting === undefined) throw unknownName(agent, name, Object.keys(all));
+    if (setting.keys === undefined) reader.take(known, setting.path);
     else byFile.set(setting.path, [...(byFile.get(setting.path) ?? []), ...setting.keys]);
   }
   let system = ownValue(catalog, agent)?.settings;
   for (const [path, keys] of byFile) {
     const { form } = Object.values(all).find((each) => each.path === path)!;
-    const values = reader.valuesOf(own!, path, form, keys);
-    const { systemFile } = own!;
-    if (systemFile === undefined) reader.show(posix.join(own!.folder, path), jsonText(values));
+    const values = reader.valuesOf(known!, path, form, keys);
+    const { systemFile } = known!;
+    if (systemFile === undefined) reader.show(posix.join(known!.folder, path), jsonText(values));
     else system = { path: systemFile, text: joined(system?.text, values, form) };
   }
   return { shown: reader.shown, links: reader.links, system, notices: reader.notices };
@@ -85,11 +85,11 @@ class SettingsReader {
   ) {}
 
   /** A file or a folder as it is. */
-  take(own: OwnSettings, path: string): void {
-    const place = this.#placeOf(own, path);
+  take(known: AgentSettings, path: string): void {
+    const place = this.#placeOf(known, path);
     // The user may have put a link here, and is taken at that word; what is in a folder may come from elsewhere.
     const real = realOrSame(place);
-    const inside = posix.join(own.folder, path);
+    const inside = posix.join(known.folder, path);
     const left: string[] = [];
     if (this.#isFolder(place, real)) this.#takeFolder(real, real, inside, left);
     else this.#add({ path: inside, text: this.#textOf(place, real), isProgram: isProgram(real) });
@@ -109,12 +109,12 @@ class SettingsReader {
 
   /** The values of these keys in a file of settings. */
   valuesOf(
-    own: OwnSettings,
+    known: AgentSettings,
     path: string,
-    form: OwnSetting['form'],
+    form: AgentSetting['form'],
     keys: readonly string[],
   ): Record<string, unknown> {
-    const place = this.#placeOf(own, path);
+    const place = this.#placeOf(known, path);
     const text = readRegularFile(realOrSame(place), maxBytes)?.toString();
     if (text === undefined) throw this.#cannot(`${place} is not there`);
     const all = this.#parsed(place, text, form);
@@ -154,9 +154,9 @@ class SettingsReader {
       );
   }
 
-  #placeOf(own: OwnSettings, path: string): string {
-    const named = own.variable === undefined ? undefined : this.host.env[own.variable];
-    const base = named?.startsWith('/') === true ? named : posix.join(this.host.home, own.folder);
+  #placeOf(known: AgentSettings, path: string): string {
+    const named = known.variable === undefined ? undefined : this.host.env[known.variable];
+    const base = named?.startsWith('/') === true ? named : posix.join(this.host.home, known.folder);
     const place = posix.join(base, path);
     const folder = this.folders.onWayTo(place);
     if (folder !== undefined)
@@ -179,7 +179,7 @@ class SettingsReader {
     return text!;
   }
 
-  #parsed(place: string, text: string, form: OwnSetting['form']): Record<string, unknown> {
+  #parsed(place: string, text: string, form: AgentSetting['form']): Record<string, unknown> {
     try {
       const value: unknown = form === 'toml' ? parseToml(text) : parseJson(text);
       if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('no object');
@@ -242,7 +242,11 @@ function parseJson(text: string): unknown {
 }
 
 /** The settings of the catalog, with the user's over them. */
-function joined(text: string | undefined, values: Record<string, unknown>, form: OwnSetting['form']): string {
+function joined(
+  text: string | undefined,
+  values: Record<string, unknown>,
+  form: AgentSetting['form'],
+): string {
   if (form === 'toml') return stringify({ ...parseToml(text ?? ''), ...values });
   return jsonText({ ...(text === undefined ? {} : (JSON.parse(text) as object)), ...values });
 }

@@ -1,7 +1,7 @@
-/** Which settings of the user each agent can be given, as data: what it is called, and where it is. */
+/** The settings of the user that each agent can be given, as data: their names and where they are. */
 
 /** A file or folder of the user's. */
-export interface OwnSetting {
+export interface AgentSetting {
   /** Below the agent's folder on this machine, and where it is inside; with `~/` below the home folder here. */
   readonly path: string;
   /** Of a file of settings: the keys that are taken; none: the file, or folder, as it is. */
@@ -11,13 +11,13 @@ export interface OwnSetting {
 }
 
 /** The settings of an agent. */
-export interface OwnSettings {
+export interface AgentSettings {
   /** Its folder below the home folder, here and inside. */
   readonly folder: string;
   /** A variable that names another one here. */
   readonly variable?: string;
   /** By the name that the configuration has for it. */
-  readonly settings: Readonly<Record<string, OwnSetting>>;
+  readonly settings: Readonly<Record<string, AgentSetting>>;
   /**
    * Where keys of settings go: a file for the whole container, over which the agent's own wins. Without it they are a file
    * in the agent's folder, which it could not write then.
@@ -26,8 +26,8 @@ export interface OwnSettings {
 }
 
 const asIs = (...paths: readonly string[]) => Object.fromEntries(paths.map((path) => [path, { path }]));
-const json = (path: string, ...keys: readonly string[]): OwnSetting => ({ path, keys, form: 'json' });
-const toml = (path: string, ...keys: readonly string[]): OwnSetting => ({ path, keys, form: 'toml' });
+const json = (path: string, ...keys: readonly string[]): AgentSetting => ({ path, keys, form: 'json' });
+const toml = (path: string, ...keys: readonly string[]): AgentSetting => ({ path, keys, form: 'toml' });
 
 /** No key here runs a program on its own, or holds a key for a service. */
 const claudeKeys = ['model', 'effortLevel', 'alwaysThinkingEnabled', 'outputStyle', 'language'];
@@ -38,7 +38,7 @@ const codexKeys = ['model', 'review_model', 'model_reasoning_effort', 'model_rea
  * developers.openai.com, "Codex configuration"; opencode.ai, "Config"; docs.github.com, "Copilot CLI configuration
  * directory".
  */
-export const settingsCatalog: Readonly<Record<string, OwnSettings>> = {
+export const settingsCatalog: Readonly<Record<string, AgentSettings>> = {
   claude: {
     folder: '.claude',
     variable: 'CLAUDE_CONFIG_DIR',

@@ -6,10 +6,10 @@ import type { AST } from 'toml-eslint-parser';
 export type Path = readonly (string | number)[];
 
 /** A place in a text; line and column count from 1, the column in UTF-16 code units. */
-export type Place = AST.Position;
+export type TomlPosition = AST.Position;
 
 interface Node {
-  readonly place: Place;
+  readonly place: TomlPosition;
   readonly children: Map<string | number, Node>;
 }
 
@@ -17,7 +17,7 @@ interface Node {
  * For a text that is known to be TOML: where a path, or the longest beginning of it, is first written. The first answer
  * takes some milliseconds, so only messages and `cai config` ask.
  */
-export function placesIn(text: string): (path: Path) => Place {
+export function placesIn(text: string): (path: Path) => TomlPosition {
   let known: Node | undefined;
   return (path) => {
     let node = (known ??= treeOf(text));

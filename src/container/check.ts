@@ -23,14 +23,11 @@ export function tamperingOf(
   const actual: Recorded = { image, user, mounts: info.mounts.map(mountText).sort(), ...rights };
   for (const key of Object.keys(actual) as (keyof Recorded)[]) {
     const [expected, found] = [recorded[key], actual[key]].map((value) => JSON.stringify(value));
-    if (expected !== found && !(expected === undefined && later.has(key)))
+    if (expected !== found)
       return refusal(name, `is not as it was made: ${key} should be ${expected}, and is ${found}`, useFresh);
   }
   return undefined;
 }
-
-/** What earlier versions of `cai` did not record: their containers are replaced when nothing runs in them. */
-const later = new Set<keyof Recorded>(['seccomp', 'cgroups', 'hasNetwork']);
 
 const useFresh = 'use --fresh to recreate it; what the agent keeps in its data volume stays';
 

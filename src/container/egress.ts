@@ -2,7 +2,6 @@
 import type { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { nodeProxyVariables, type Variables } from './environment';
-import { proxyVariables } from './image/proxy-variables';
 import type { SshConnection } from './ssh/ssh';
 import type { Config } from '../config/config';
 import { placeText } from '../config/host-rules';
@@ -21,6 +20,7 @@ import {
   NetworkLog,
   Policy,
   EgressProxy,
+  proxyVariables,
 } from '../network';
 
 /** Whose way it is. */
@@ -89,7 +89,7 @@ function proxyOf(options: EgressOptions): EgressProxy {
 export const javaVariable = 'JAVA_TOOL_OPTIONS';
 
 /** What the container itself has, and so no proxy is asked for. */
-const own = ['localhost', '127.0.0.1', '::1'];
+const loopback = ['localhost', '127.0.0.1', '::1'];
 
 /** Java knows properties alone. */
 function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Variables {
@@ -101,7 +101,7 @@ function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Var
   ]);
   const inheritedJava = inherited.get(javaVariable);
   return [
-    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
+    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: loopback.join(',') }),
     ...nodeProxyVariables,
     [javaVariable, [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];

@@ -1,8 +1,8 @@
 /** The environment that a command has inside. */
+import { proxyVariables } from '../network';
 import type { Config } from '../config/config';
 import { metadataOf, variablesOf } from '../workspace/devcontainer/metadata';
 import { agentHome } from '../workspace/mount';
-import { proxyVariables } from './image/proxy-variables';
 import { userName } from './spec/files';
 import type { Settings } from './spec/spec';
 import type { RunningContainer } from './provide';

@@ -105,7 +105,7 @@ async function haveVolume(engine: Engine, name: string, labels: Labels): Promise
 
 async function filesFor(
   inside: InnerFiles,
-  own: { readonly user: ContainerUser; readonly hostKey: string },
+  keys: { readonly user: ContainerUser; readonly hostKey: string },
   { settings, host }: MakeRequest,
 ): Promise<InnerEntry[]> {
   const read = async (path: string) => (await inside.read(path))?.content.toString() ?? '';
@@ -119,7 +119,7 @@ async function filesFor(
   ]);
   const hasAgentSettings = ofImage !== undefined;
   const found = { passwd, group, gitIdentity: identity, systemCa, hasAgentSettings };
-  return containerFiles(settings, { ...own, ...found });
+  return containerFiles(settings, { ...keys, ...found });
 }
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */

@@ -16,6 +16,7 @@ export { placeholdersFor, placesOf, serviceOf } from './keys/services';
 export { storedIn, withoutTokens } from './keys/stored-sign-in';
 export { geminiVariable } from './keys/token-placeholder';
 export { proxyToServer, tunnelTo } from './own-proxy';
+export { needsLoopback, proxyVariables } from './proxy-variables';
 export { type Answer, type Request, Requests } from './requests';
 export { AgentProxy } from './ssh-agent/agent-proxy';
 export { knownHosts, knownHostsText } from './ssh-agent/known-hosts';

@@ -8,13 +8,7 @@ import { CaiError, messageOf } from '../errors';
 import { unlessFails } from '../system/unless';
 import { placeOfUrl, placeText, type Place } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
-
-/** Proxies of this machine and the places that they are not for; empty is as undefined. */
-interface Proxies {
-  readonly httpProxy?: string | undefined;
-  readonly httpsProxy?: string | undefined;
-  readonly noProxy?: string | undefined;
-}
+import { proxiesIn, type Proxies } from './proxy-variables';
 
 /** The proxy of this machine that leads to the place; `undefined`: none, it is dialled from here. */
 export function proxyFor(proxies: Proxies, place: Place, kind: 'http' | 'https'): URL | undefined {
@@ -31,12 +25,10 @@ export function proxyFor(proxies: Proxies, place: Place, kind: 'http' | 'https')
 export function proxyToServer(network: HostNetwork, env: NodeJS.ProcessEnv, url: URL): URL | undefined {
   const place = placeOfUrl(url.href.replace(/^ws/, 'http'));
   if (place === undefined || isLoopback(url.hostname)) return undefined;
-  const named = (name: string): string | undefined => env[name] ?? env[name.toUpperCase()];
+  const given = proxiesIn(env);
   const kind = url.protocol === 'ws:' ? 'http' : 'https';
-  const { httpProxy, httpsProxy, noProxy = named('no_proxy') } = network;
-  const configured = kind === 'http' ? httpProxy : httpsProxy;
-  // As curl has it, an address without a scheme is one of HTTP.
-  const found = configured ?? named(`${kind}_proxy`)?.replace(/^(?!\w+:\/\/)(?=.)/, 'http://');
+  const { httpProxy = given.httpProxy, httpsProxy = given.httpsProxy, noProxy = given.noProxy } = network;
+  const found = kind === 'http' ? httpProxy : httpsProxy;
   const isUsable =
     !found || (/^https?:/i.test(found) && unlessFails(() => credentialsFor(new URL(found))) !== undefined);
   if (!isUsable)
@@ -58,7 +50,7 @@ export function tunnelRequest(proxy: URL, place: Place): ClientRequest {
   return request(proxy, { method: 'CONNECT', path, headers, agent: false });
 }
 
-/** A tunnel through a proxy, and the name for TLS in it. Rejects if there is none, or once `signal` says so. */
+/** A tunnel through a proxy, and the name for TLS in it. Rejects if the proxy gives no tunnel, or once `signal` says so. */
 export async function tunnelTo(
   place: Place,
   proxy: URL,

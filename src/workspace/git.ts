@@ -129,7 +129,7 @@ export function foreignRepositoryIn(reason: unknown): string | undefined {
 /** Longer than any path. */
 const maxGitFileBytes = 8_192;
 
-/** A file of git that holds a path, empty if there is none. Fails with `CONFIG` for what is no such file. */
+/** A file of git that holds a path; empty if the file does not exist. Fails with `CONFIG` for what is no such file. */
 export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
   return readRegularFile(file, maxBytes)?.toString() ?? '';
 }

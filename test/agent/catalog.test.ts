@@ -1,5 +1,5 @@
 import { agentNameOf, aliases, catalog, installationFor, resolveAgent } from '../../src/agent/catalog';
-import { keepDocument } from '../../src/agent/registry/registry';
+import { keepDocument } from '../../src/agent/registry/acp-registry';
 import { CaiError } from '../../src/errors';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';

@@ -1,6 +1,6 @@
 import { version } from '../../package.json';
 import { catalog } from '../../src/agent/catalog';
-import { commands } from '../../src/commands/registry';
+import { commands } from '../../src/commands/commands';
 import { runHere } from '../support/cli-here';
 
 describe('cai --help', () => {

@@ -136,9 +136,9 @@ export class SessionEnder {
 
   async #endTurn(call: Call, session: AgentSession): Promise<void> {
     this.core.cancelTurn(session);
-    const { open } = session.child;
-    await within(turnEndMs, new Promise<void>((resolve) => open.turns.whenQuiet(session, resolve)));
-    if (open.turns.has(session)) this.#giveUp(session);
+    const { turns } = session.child.requests;
+    await within(turnEndMs, new Promise<void>((resolve) => turns.whenQuiet(session, resolve)));
+    if (turns.has(session)) this.#giveUp(session);
     else this.#drop(session);
     this.#answerEmpty(call, session.child);
   }
@@ -156,7 +156,7 @@ export class SessionEnder {
     const { core } = this;
     const { child } = session;
     const { byAgentId, openings } = core.sessions.of(child);
-    const isAtWork = (each: AgentSession): boolean => each !== session && child.open.turns.has(each);
+    const isAtWork = (each: AgentSession): boolean => each !== session && child.requests.turns.has(each);
     const isNeeded = openings.length > 0 || [...byAgentId.values()].some(isAtWork);
     const what = `agent "${child.name}" did not end the session in ${turnEndMs / 1_000} s`;
     const next = isNeeded ? 'the session was given up' : 'the agent was ended';
@@ -164,7 +164,7 @@ export class SessionEnder {
     core.log.warn({ root: child.root, reason: reason.message }, 'a session does not end');
     const description = 'Another session of its agent is at work, so the agent goes on.';
     if (isNeeded) tellInThread(core, session, { title: `${reason.message}.`, description });
-    child.open.failAbout(session, reason);
+    child.requests.failAbout(session, reason);
     this.#drop(session);
     if (!isNeeded && child.isUsable) child.abandon(reason, { termAfterMs: 0, killAfterMs: 1_000 });
   }

@@ -40,11 +40,11 @@ export class WorkspaceChild {
   /** Its lane to the editor. */
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
-  readonly open = new ChildRequests();
+  readonly requests = new ChildRequests();
   /** Reads the agent's lines. */
   readonly scanner = new Scanner({
     params: (method) => planOf(agentRow(method).params),
-    result: (id) => this.open.find(id)?.resultPlan,
+    result: (id) => this.requests.find(id)?.resultPlan,
     error: planOf(errorObject),
     isRefused: isTooLong,
   });
@@ -189,7 +189,7 @@ export class WorkspaceChild {
   request(childId: string, line: Line, request: ChildRequest): void {
     const excess = this.#excess();
     if (excess === undefined) {
-      this.open.add(childId, request, this.#process?.sentBytes);
+      this.requests.add(childId, request, this.#process?.sentBytes);
       this.#process?.send(line);
     } else request.onFailure(stalled(this.name, excess));
   }
@@ -245,7 +245,7 @@ export class WorkspaceChild {
     if (this.#state !== 'ready' || !this.#hasServed) return;
     this.#isCutOff = true;
     this.#setStopping();
-    if (this.#cancelledAt < takenBytes) this.open.failAfter(takenBytes, undelivered(this.name));
+    if (this.#cancelledAt < takenBytes) this.requests.failAfter(takenBytes, undelivered(this.name));
   }
 
   /** Asks the agent to end, ever less politely; resolves when nothing of it is left. */
@@ -281,7 +281,7 @@ export class WorkspaceChild {
     this.isGivenUp = final !== undefined;
     if (this.#state === 'ready') return final ?? reason;
     // The next process is asked again.
-    if (final === undefined) this.open.clear();
+    if (final === undefined) this.requests.clear();
     return final;
   }
 
@@ -295,7 +295,7 @@ export class WorkspaceChild {
 
   #failAll(reason: CaiError): void {
     const held = this.#held.takeAll();
-    this.open.failAll(reason);
+    this.requests.failAll(reason);
     for (const task of held) task.onFailure(reason);
   }
 }

@@ -101,7 +101,7 @@ export class CursorRequests implements SessionObserver {
 
   /** The last answer to a prompt ends the turn. */
   onAnswer(session: AgentSession, method: string): void {
-    if (method === 'session/prompt' && !session.child.open.turns.has(session)) this.onClose(session);
+    if (method === 'session/prompt' && !session.child.requests.turns.has(session)) this.onClose(session);
   }
 
   /** As an answer. */

@@ -139,7 +139,7 @@ export class Questions implements SessionObserver {
 
   /** The last answer to a prompt ends the turn, and its cards before the editor gets that answer. */
   onAnswer(session: AgentSession, method: string): void {
-    if (method === 'session/prompt' && !session.child.open.turns.has(session)) this.#end(session);
+    if (method === 'session/prompt' && !session.child.requests.turns.has(session)) this.#end(session);
   }
 
   /** As an answer. */

@@ -50,7 +50,7 @@ export class ChildHealth {
   }
 
   async #look(): Promise<void> {
-    const busy = this.children.filter((child) => child.isUsable && child.open.size > 0);
+    const busy = this.children.filter((child) => child.isUsable && child.requests.size > 0);
     await Promise.all(
       busy.map(async (child) => (child.link === undefined ? this.#lookAt(child) : await this.#ask(child))),
     );

@@ -46,7 +46,7 @@ export class Children {
     private readonly pass: (child: WorkspaceChild, event: AgentEvent) => void,
   ) {}
 
-  /** The child that serves a workspace, started if there is none. `isFresh` asks for another child. */
+  /** The child that serves a workspace. One is started if none runs, or if `isFresh` asks for another. */
   forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
     const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
     return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);

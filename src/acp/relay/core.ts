@@ -145,7 +145,7 @@ export class Core {
 
   /** Tells the agent to end the session's turn, if it is at one. */
   cancelTurn(session: AgentSession): void {
-    if (!session.child.open.turns.has(session)) return;
+    if (!session.child.requests.turns.has(session)) return;
     const params = JSON.stringify({ sessionId: session.agentId });
     session.child.notify(notificationLine('session/cancel', params), true);
   }

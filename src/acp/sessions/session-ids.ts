@@ -5,7 +5,7 @@
 import type { Log } from '../../system/log';
 import { stringOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { AgentSession, Place } from './session';
+import type { AgentSession, SessionPlace } from './session';
 import type { SessionTable } from './session-table';
 import { type PathMap } from '../../system/paths/path-map';
 import { isInside } from '../../system/paths/is-inside';
@@ -74,7 +74,7 @@ export class SessionIds {
   }
 
   /** Opens a session that the agent has just made. */
-  openNew(child: WorkspaceChild, agentId: string, place: Place): AgentSession {
+  openNew(child: WorkspaceChild, agentId: string, place: SessionPlace): AgentSession {
     const cwd = place.roots[0]?.spelled ?? '';
     const editorId = this.sessions.records.idForNew(agentId, child.root ?? '', cwd);
     return this.sessions.open(editorId, { ...place, agentId, child });

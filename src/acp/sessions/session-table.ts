@@ -3,7 +3,7 @@
  * id, which is unique within one child. What is remembered of other sessions is in `records`.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
-import { Session, type AgentSession, type Place } from './session';
+import { Session, type AgentSession, type SessionPlace } from './session';
 import type { Call } from './call';
 import { CallBudget } from './call-budget';
 import { SessionRecords, type SessionStore } from './session-records';
@@ -19,7 +19,7 @@ export class ChildSessions {
   /** By the agent's own ids. An id names only the session that was bound to it last. */
   readonly byAgentId = new Map<string, AgentSession>();
   /** The places of the sessions whose `session/new` is open, oldest first. */
-  readonly openings: Place[] = [];
+  readonly openings: SessionPlace[] = [];
   /** Sessions that the agent spoke of before it answered `session/new`. */
   readonly early = new Set<AgentSession>();
   /** The agent's ids of sessions that were closed: what it still says of these opens no other. */
@@ -89,7 +89,7 @@ export class SessionTable {
 
   /** The child can be used, and has no session and no open request. */
   isIdle(child: WorkspaceChild): boolean {
-    return child.isUsable && child.open.size === 0 && this.of(child).isEmpty;
+    return child.isUsable && child.requests.size === 0 && this.of(child).isEmpty;
   }
 
   /** Whether an open or remembered session of any process has that id. */

@@ -33,7 +33,7 @@ export interface AgentSession {
 }
 
 /** What is known of a session before an agent has it: its folders, the mapping of its paths, the params of the call. */
-export type Place = Pick<AgentSession, 'roots' | 'map' | 'openParams'>;
+export type SessionPlace = Pick<AgentSession, 'roots' | 'map' | 'openParams'>;
 
 /**
  * - `closed`: no agent has it. It may be remembered, and a call that opens it may be on its way.

@@ -4,7 +4,7 @@ import { CaiError, messageOf } from '../../errors';
 import { Requests } from '../../network';
 import type { Host } from '../../system/host';
 import { readDocument } from './document';
-import { keepDocument, readRegistry, type DatedDocument } from './registry';
+import { keepDocument, readRegistry, type DatedDocument } from './acp-registry';
 
 /** Where the registry is served. Source: README.md of agentclientprotocol/registry. */
 export const registryUrl = 'https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json';

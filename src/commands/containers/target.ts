@@ -6,7 +6,7 @@ import type { Host } from '../../system/host';
 import { resolveAgent, type AgentCommand } from '../../agent/catalog';
 import { endedBy } from '../../agent/agent-end';
 import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
-import type { ContainerInfo } from '../../container/engine/container-info';
+import { killedStatus, type ContainerInfo } from '../../container/engine/container-info';
 import type { Engine } from '../../container/engine/engine';
 import { findEngine } from '../../container/engine/find-engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
@@ -57,8 +57,6 @@ export const targetOptions = [
   common.quiet,
 ] as const;
 
-/** Status of a container whose first process was killed. */
-const killedStatus = 137;
 /** How long the removal of a container may take after that, in milliseconds. */
 const removalMs = 500;
 /** How long after a connection was lost the end of its container may become known, in milliseconds. */

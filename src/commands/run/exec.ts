@@ -6,6 +6,7 @@ import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
 import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
+import { killedStatus } from '../../container/engine/container-info';
 import { commandEnvironment, type Variables } from '../../container/environment';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
@@ -20,7 +21,7 @@ import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
-import { openSshAgent } from './agent-socket';
+import { openSshAgent } from './ssh-agent-socket';
 import { setUpContainer } from './set-up';
 import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
@@ -220,9 +221,6 @@ function useTerminal(remote: RemoteProcess, host: Host): void {
 }
 
 const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdout.rows });
-
-/** Status of a command that was killed: 128 and the number of SIGKILL. */
-const killedStatus = 137;
 
 /** Neither the kernel nor the keeper tells the command why. `diskBytes`: the container's budget, if it has one. */
 async function explainKill(connection: SshConnection, diskBytes: number | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /** `cai agents`: which agents can be named, and a newer list of those of the ACP registry. */
 import { agentNameOf, aliases, catalog, installationFor, resolveAgent } from '../../agent/catalog';
-import { findEntry, readRegistry } from '../../agent/registry/registry';
+import { findEntry, readRegistry } from '../../agent/registry/acp-registry';
 import { updateRegistry } from '../../agent/registry/update';
 import { loadConfig, type Config } from '../../config/config';
 import { nearest } from '../../config/nearest';

@@ -10,10 +10,10 @@ export const run = declare<{ json?: true }>({
   description: `Speaks ACP on stdin and stdout with Cursor's command line, cursor-agent, on this machine, without a container. With a
 word it prints what cursor-agent and the adapter know; what Cursor does not say is null, or listed under "notTold".`,
   arguments: [['<what>', 'usage, status or models', ['usage', 'status', 'models']]],
-  options: [['--json', 'has no meaning: it is always JSON']],
+  options: [['--json', 'the only form, and may be left out']],
   footer: '\nIn a container: cai exec -a cursor -- node /run/cai/cai-cursor status\n',
   action: async (_, host, [what = '']) => {
     const command: [string, ...string[]] = [process.execPath, packageFile(cursorAdapter.packaged), what];
-    return await runInteractive({ name: 'cursor', command }, host.env);
+    return await runInteractive({ name: 'cursor', command, remedy: 'install cai again' }, host.env);
   },
 });

@@ -136,7 +136,8 @@ async function edit(host: Host): Promise<number> {
     const editor = host.env.VISUAL ?? host.env.EDITOR ?? 'vi';
     for (;;) {
       const command = ['sh', '-c', `${editor} "$1"`, 'sh', draft] as const;
-      const status = await runInteractive({ name: editor, command }, host.env);
+      const remedy = 'name an editor that is there by VISUAL';
+      const status = await runInteractive({ name: editor, command, remedy }, host.env);
       const text = readFileSync(draft, 'utf8');
       if (status !== 0 || text === before) {
         tell(`${file} stays as it is${status === 0 ? '' : `: the editor ended with status ${status}`}`);

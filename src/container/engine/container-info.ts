@@ -1,5 +1,8 @@
 /** A container in our own words, in which all engines say the same of the same. */
 
+/** Exit status of a process that was killed: 128 and the number of SIGKILL. */
+export const killedStatus = 137;
+
 /** What an engine tells of a container. */
 export interface ContainerInfo {
   /** The engine's id, of at most 300 characters; no other container ever has it. */

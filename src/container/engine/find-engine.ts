@@ -24,13 +24,24 @@ export interface NamedEngine {
  * the command line. Fails with `CaiError('NO_ENGINE')` where there can be none.
  */
 export function findEngine(host: Host, settings?: EngineSettings, context?: string): NamedEngine {
-  if (settings?.engine.kind !== 'kubernetes') {
-    const address = resolveEngine(host, context, settings?.engine.context);
-    return {
-      shown: `${address.endpoint} (${originOf(address)})`,
-      connect: () => DockerEngine.connect(address, host, settings?.engine.shares),
-    };
+  switch (settings?.engine.kind) {
+    case 'kubernetes':
+      return kubernetes(host, settings, context);
+    case 'docker':
+    case undefined:
+      return docker(host, settings, context);
   }
+}
+
+function docker(host: Host, settings: EngineSettings | undefined, context: string | undefined): NamedEngine {
+  const address = resolveEngine(host, context, settings?.engine.context);
+  return {
+    shown: `${address.endpoint} (${originOf(address)})`,
+    connect: () => DockerEngine.connect(address, host, settings?.engine.shares),
+  };
+}
+
+function kubernetes(host: Host, settings: EngineSettings, context: string | undefined): NamedEngine {
   const { kubeconfig, namespace, context: configured } = settings.engine;
   const named = context ?? configured;
   const cluster = findCluster(host, {
@@ -38,14 +49,9 @@ export function findEngine(host: Host, settings?: EngineSettings, context?: stri
     ...(named !== undefined && { context: named }),
     ...(namespace !== undefined && { namespace }),
   });
+  const registry = new Registry(host, settings.network);
   return {
     shown: nameOf(cluster),
-    connect: async () =>
-      KubernetesEngine.connect(
-        cluster,
-        settings.kubernetes,
-        host.folders.state,
-        new Registry(host, settings.network),
-      ),
+    connect: async () => KubernetesEngine.connect(cluster, settings.kubernetes, host.folders.state, registry),
   };
 }

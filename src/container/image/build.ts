@@ -1,4 +1,5 @@
 /** How the image of an agent is built: the environment, unless there is one, the agent's layer, what the user adds. */
+import { needsLoopback, proxyVariables } from '../../network';
 import { basename, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
@@ -12,7 +13,6 @@ import { checkPossible, newest, readRecipe, readSetting, type DevcontainerReques
 import { baseSuffix, imageLabel, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 import { containerUser } from '../spec/spec';
-import { needsLoopback, proxyVariables } from './proxy-variables';
 import { registryAgentFiles, type RegistryAgentFiles } from './registry-agent';
 import { withStepName } from './step-names';
 

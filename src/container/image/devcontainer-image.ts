@@ -1,4 +1,5 @@
 /** The image that a devcontainer.json describes, before anything of ours is in it. */
+import { needsLoopback, proxyVariables } from '../../network';
 import { posix } from 'node:path';
 import type { HostNetwork } from '../../config/config';
 import { buildDevcontainer } from '../../workspace/devcontainer/cli';
@@ -10,7 +11,6 @@ import { quoted } from '../../system/quoted';
 import type { ImageStore } from '../engine/engine';
 import type { DevcontainerRequest } from './image-request';
 import type { Progress } from './progress';
-import { needsLoopback, proxyVariables } from './proxy-variables';
 
 /** What is to be built. */
 interface Wanted {

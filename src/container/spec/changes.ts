@@ -38,7 +38,6 @@ export function rootsText(binds: readonly Bind[]): string {
  * host says, so that it does not matter on which machine the engine is.
  */
 export function replacedRoot(labels: Labels, binds: readonly Bind[]): string | undefined {
-  // An older version that has written none has made other settings: the container is replaced for those.
   const made = objectIn(labels[label.roots]) ?? {};
   return binds.find(({ target, identity, isRoot }) => {
     const before = made[target];
@@ -57,8 +56,6 @@ export function protectionText(mounts: readonly ProtectingMount[] | undefined): 
 function protectionChange(made: string, wanted: Settings['protection']): Change | undefined {
   const text = protectionText(wanted);
   if (made === text) return undefined;
-  // An earlier version of ours has made it.
-  if (made === '') return 'more';
   if (made === 'off' || text === 'off') return 'switched';
   return replacedIn(made, wanted ?? []).length > 0 ? 'lost' : 'more';
 }

@@ -7,7 +7,7 @@ import { packageFile } from '../../system/files/package-file';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
-import { ownFiles, sshLines } from './own-settings';
+import { userFiles, sshLines } from './user-settings';
 import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
@@ -55,14 +55,14 @@ export function containerFiles(
     | 'certificates'
     | 'diskBytes'
     | 'hasNetwork'
-    | 'own'
+    | 'userSettings'
     | 'agent'
   >,
   request: FilesRequest,
 ): InnerEntry[] {
   const { user } = request;
-  const { agentSettings, certificates: extra, own = nothing } = settings;
-  const ssh = (settings.hasNetwork ? '' : sshConfig) + sshLines(own);
+  const { agentSettings, certificates: extra, userSettings = nothing } = settings;
+  const ssh = (settings.hasNetwork ? '' : sshConfig) + sshLines(userSettings);
   return [
     folder(ownFolder, 0o755),
     ...programs.map((name) => file(`${ownFolder}/${name}`, readPackaged(name), 0o755)),
@@ -87,7 +87,7 @@ export function containerFiles(
     file('/etc/group', withGroup(request.group, user), 0o644),
     file('/etc/gitconfig', gitConfig(request.gitIdentity, settings), 0o644),
     ...(ssh === '' ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', ssh, 0o644)]),
-    ...ownFiles(own, { home: agentHome, data: dataFolder }),
+    ...userFiles(userSettings, { home: agentHome, data: dataFolder }),
     ...(extra === undefined
       ? []
       : [file(caFile, extra, 0o644), longer(systemCaFile, request.systemCa, extra)]),
@@ -148,14 +148,14 @@ function withGroup(group: string, { gid }: ContainerUser): string {
 
 function gitConfig(
   gitIdentity: FilesRequest['gitIdentity'],
-  settings: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder' | 'own'>,
+  settings: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder' | 'userSettings'>,
 ): string {
-  const { protection, isCopied, workingFolder, own } = settings;
+  const { protection, isCopied, workingFolder, userSettings } = settings;
   const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
   // The root of a volume may belong to root, and git then asks for this.
   const safe = isCopied ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
-  const key = own?.signingKey;
+  const key = userSettings?.signingKey;
   const signing = key === undefined ? '' : `[user]\n\tsigningKey = ${gitString(`key::${key}`)}\n${signed}`;
   return user + safe + signing + (protection === undefined ? '' : withoutWrites);
 }
@@ -163,7 +163,7 @@ function gitConfig(
 /** By the user's SSH agent, of which `src/network/ssh-agent/` signs commits and tags. */
 const signed = '[gpg]\n\tformat = ssh\n[commit]\n\tgpgSign = true\n[tag]\n\tgpgSign = true\n';
 
-/** Of the user's own settings, where none are wanted. */
+/** The user's settings where none are wanted. */
 const nothing = { shown: [], links: [], knownHosts: '' };
 
 /** A new branch and a push then need no entry in the repository's configuration. */
@@ -184,10 +184,10 @@ function file(path: string, text: string, mode: number, { uid, gid } = root): In
 }
 
 /** The image's own file, with lines after its last. */
-function longer(path: string, own: string, lines: string): InnerEntry {
-  if (own === '') return file(path, lines, 0o644);
-  const added = own.endsWith('\n') ? lines : `\n${lines}`;
-  return { ...file(path, '', 0o644), is: { file: own + added, added } };
+function longer(path: string, text: string, lines: string): InnerEntry {
+  if (text === '') return file(path, lines, 0o644);
+  const added = text.endsWith('\n') ? lines : `\n${lines}`;
+  return { ...file(path, '', 0o644), is: { file: text + added, added } };
 }
 
 function folder(path: string, mode: number, { uid, gid } = root): InnerEntry {

@@ -19,7 +19,7 @@ import { identify, replaced } from '../../system/paths/pinned-folder';
 import { socketNotice } from '../../workspace/host-sockets';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
-import { ownSettings } from './own-settings';
+import { findUserSettings } from './user-settings';
 import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
 import { isInside } from '../../system/paths/is-inside';
@@ -47,7 +47,7 @@ interface Given {
   readonly writable: readonly Bind[];
   readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
   readonly patterns: ReadonlyMap<string, Patterns>;
-  readonly own: Awaited<ReturnType<typeof ownSettings>>;
+  readonly fromUser: Awaited<ReturnType<typeof findUserSettings>>;
 }
 
 /**
@@ -96,21 +96,21 @@ async function givenTo(request: SettingsRequest, authority: Identity | undefined
     binds,
     writable,
     patterns: await patternsOf(request, writable, outer.git),
-    own: await ownSettings(request, folders),
+    fromUser: await findUserSettings(request, folders),
   };
 }
 
 function settingsWith(request: SettingsRequest, given: Given): Settings {
   const { config, workspace, agent, authorizedKey, host } = request;
-  const { outer, binds, patterns, certificates, authority, own } = given;
+  const { outer, binds, patterns, certificates, authority, fromUser } = given;
   const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
   const { hostname, settings: usual } = ownValue(catalog, agent) ?? {};
-  const agentSettings = own === undefined ? usual : own.agentSettings;
+  const agentSettings = fromUser === undefined ? usual : fromUser.agentSettings;
   return {
     agent,
     ...(hostname !== undefined && { hostname }),
     ...(agentSettings !== undefined && { agentSettings }),
-    ...(own !== undefined && { own: own.own }),
+    ...(fromUser !== undefined && { userSettings: fromUser.settings }),
     workspace,
     workingFolder: workspace === undefined ? agentHome : mountOf(workspace, host),
     isCopied: isCopied(request),
@@ -120,7 +120,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     notices: [
       outer.notice ?? [],
       protection?.notices ?? [],
-      own?.notices ?? [],
+      fromUser?.notices ?? [],
       socketNotice(binds.map(({ source }) => source)) ?? [],
     ].flat(),
     data: config.agent.data,
@@ -218,12 +218,12 @@ async function certificatesOf(
       `${place} sets network.egress to "open", with which keys cannot be put in: remove it, or the [[credentials]]`,
     );
   }
-  const own = authority === undefined ? [] : [authority.cert];
+  const certificates = authority === undefined ? [] : [authority.cert];
   if (path !== undefined) {
     checkFilePath(host, { key, path, root }, folders);
-    own.unshift(await existing(request, key, path, (file) => readFile(file, 'utf8')));
+    certificates.unshift(await existing(request, key, path, (file) => readFile(file, 'utf8')));
   }
-  return own.length === 0 ? undefined : own.join('\n');
+  return certificates.length === 0 ? undefined : certificates.join('\n');
 }
 
 /** What agents can write, or could once this container runs. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SettingsFile } from '../../agent/catalog';
-import type { OwnSettings } from './own-settings';
+import type { UserSettings } from './user-settings';
 import type { Config } from '../../config/config';
 import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
@@ -66,8 +66,8 @@ export interface Settings extends LimitSettings {
   readonly hostname?: string;
   /** The agent's settings for the whole container, which an image of the user's may have its own of. */
   readonly agentSettings?: SettingsFile;
-  /** What of the user's own settings it gets; none: nothing is wanted. */
-  readonly own?: OwnSettings;
+  /** The user's own settings that it gets; absent where none are wanted. */
+  readonly userSettings?: UserSettings;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** Where commands start: where the workspace is mounted, or the home folder. */

@@ -103,7 +103,7 @@ export class Policy {
     this.options.note(placeText(place), 'failed', because);
   }
 
-  /** The addresses of a name that may be dialled. Fails with a `Refusal` if there is none. */
+  /** The addresses of a name that may be dialled. Fails with a `Refusal` for a name without such an address. */
   permitted(place: Place, addresses: readonly string[]): string[] {
     const decided = this.options.decisions();
     const denied = [...this.#denied, ...rulesOf(decided.deny)];

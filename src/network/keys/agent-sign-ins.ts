@@ -192,7 +192,7 @@ export function endpointAt(
   return found.sort((one, other) => other.path.length - one.path.length)[0];
 }
 
-/** What a container is to have of a sign-in to the agent, or of its outline, or is to lose if there is none. */
+/** What a container is to have of a sign-in to the agent, or of its outline, or is to lose if the user has no sign-in. */
 export function insideOf({ inside, stored }: AgentSignIn, signIn: SignIn | undefined): Inside {
   // An empty text removes a file with placeholders, which would make the agent believe that it is signed in.
   if (signIn === undefined) return { files: { [stored.path]: '' } };

@@ -42,7 +42,7 @@ export class Keyring {
   /** `host` has the environment, by which its program is found. */
   constructor(private readonly host: Host) {}
 
-  /** The text sealed, by a key that is made if there is none yet; `undefined`: there is no keyring, or it is locked. */
+  /** The text sealed, by a key that is made on first use; `undefined`: there is no keyring, or it is locked. */
   seal(text: string): string | undefined {
     const key = this.#find() ?? this.#make();
     if (key === undefined) return undefined;

@@ -12,7 +12,7 @@ export type EditorRoute =
   | 'initialize'
   /** To every child; one answer. `repeat` rows are sent again to children that start later. */
   | 'all'
-  /** To the first child, which is started if there is none. */
+  /** To the first child. If no child runs, one is started. */
   | 'primary'
   /** Opens a session in the workspace of `cwd`. */
   | 'new'

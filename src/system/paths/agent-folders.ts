@@ -20,8 +20,7 @@ export class AgentFolders {
   /** All that are recorded, and `more`: folders that an agent is about to get. */
   constructor(state: string, more: readonly string[] = []) {
     this.#records = folderOf(state);
-    const known = fs.existsSync(this.#records) ? more : [...rootsBefore(state), ...more];
-    this.#more = new Map(known.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
+    this.#more = new Map(more.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
   }
 
   /**
@@ -56,8 +55,8 @@ export class AgentFolders {
 /** From now on agents can write in these (real paths). Fails with `CaiError('CONFIG')` where that cannot be recorded. */
 export function rememberAgentFolders(state: string, folders: readonly string[]): void {
   recording(state, () => {
-    takeOver(state);
     const records = folderOf(state);
+    makeFolder(records);
     for (const folder of folders)
       for (const key of [folder, identityOf(folder)])
         if (key !== '' && targetOf(fileOf(records, key)) !== folder) write(records, key, folder);
@@ -80,35 +79,6 @@ export function forgetAgentFolder(state: string, folder: string): boolean {
  */
 function folderOf(state: string): string {
   return join(state, 'agent-folders');
-}
-
-/** Begins the records. */
-function takeOver(state: string): void {
-  const records = folderOf(state);
-  if (fs.existsSync(records)) return;
-  const draft = `${records}.${randomUUID()}`;
-  makeFolder(draft);
-  for (const root of rootsBefore(state)) write(draft, root, root);
-  try {
-    fs.renameSync(draft, records);
-  } catch (reason) {
-    fs.rmSync(draft, { recursive: true, force: true });
-    // Another process has been faster.
-    if (!fs.existsSync(records)) throw reason;
-  }
-}
-
-/** The workspaces that earlier versions of ours have recorded. */
-function rootsBefore(state: string): string[] {
-  const roots = join(state, 'roots');
-  const names = unlessFails(() => fs.readdirSync(roots)) ?? [];
-  return [...new Set(names.flatMap((name) => rootIn(join(roots, name)) ?? []))];
-}
-
-/** The root in a record of `trust.ts`. */
-function rootIn(file: string): string | undefined {
-  const record = unlessFails(() => JSON.parse(fs.readFileSync(file, 'utf8')) as { value?: unknown } | null);
-  return typeof record?.value === 'string' && record.value.startsWith('/') ? record.value : undefined;
 }
 
 function targetOf(record: string): string | undefined {

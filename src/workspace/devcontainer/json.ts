@@ -25,7 +25,7 @@ export function parseJson(text: string, file: string): JsonObject {
 }
 
 /** Where a path, or the longest beginning of it, stands in such a text. */
-export function placesInJson(text: string): (path: readonly (string | number)[]) => Place {
+export function placesInJson(text: string): (path: readonly (string | number)[]) => TextPosition {
   return (path) => {
     const { findNodeAtLocation, parseTree } = library();
     const tree = parseTree(text);
@@ -38,9 +38,9 @@ export function placesInJson(text: string): (path: readonly (string | number)[])
 }
 
 /** Line and column, from 1. */
-type Place = Readonly<Record<'line' | 'column', number>>;
+type TextPosition = Readonly<Record<'line' | 'column', number>>;
 
-function placeAt(text: string, offset: number): Place {
+function placeAt(text: string, offset: number): TextPosition {
   const lines = text.slice(0, offset).split('\n');
   return { line: lines.length, column: lines.at(-1)!.length + 1 };
 }

@@ -133,7 +133,7 @@ function keptIn(state: string, baseline: Baseline, role: FolderRole): Map<string
   return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
 }
 
-/** The baseline of a folder; `undefined` if there is none, or a damaged one. */
+/** The baseline of a folder; `undefined` if the folder has no baseline, or a damaged one. */
 export function readBaseline(state: string, folder: string): Baseline | undefined {
   const found = read(fileOf(state, folder));
   return found?.folder === folder ? found : undefined;

@@ -14,7 +14,7 @@ const mostTrees = 256;
 export const maxConfigBytes = 1024 * 1024;
 
 /**
- * The git folder of a work tree, and the common one of a linked worktree; real paths, wherever. Empty if there is none.
+ * The git folder of a work tree, and the common one of a linked worktree; real paths, wherever. Empty for a folder without git.
  * Source: gitrepository-layout(5).
  */
 export function gitFoldersOf(workTree: string): string[] {

@@ -26,7 +26,7 @@ import { readRegularFile } from '../../system/paths/read-regular-file';
 import { unlessFails } from '../../system/unless';
 
 /** A file that is looked at, or what is in its place. */
-export interface Place {
+export interface ProtectedPlace {
   /** Below the folder. */
   readonly path: string;
   /** The protected path that the file is, or lies in. */
@@ -160,19 +160,19 @@ export function canBeKept(unit: ProtectedPath): boolean {
 }
 
 /** All places in a folder (real path), sorted by path. */
-export function placesIn(folder: string, units = unitsIn(folder)): Place[] {
+export function placesIn(folder: string, units = unitsIn(folder)): ProtectedPlace[] {
   return inOneLook(() =>
     units.flatMap((unit) => placesOf(folder, unit)).sort((a, b) => (a.path < b.path ? -1 : 1)),
   );
 }
 
 /** The places that a protected path is or holds. Links are not followed; what is gone meanwhile is left out. */
-export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): Place[] {
+export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): ProtectedPlace[] {
   if (kind === 'crowd') return [crowdAt(unit)];
   if (kind === 'open') return [{ path: `${unit}/`, unit, kind, stats: lookAt(folder, unit) }];
   if (kind === 'hidden') return [{ path: `${unit} (changes hidden from git)`, unit, kind, stats: undefined }];
   if (kind !== 'folder') return placeAt(folder, unit, unit);
-  const places: Place[] = [];
+  const places: ProtectedPlace[] = [];
   const folders = [unit];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     const entries = entriesIn(folder, next, maxPlaces);
@@ -196,7 +196,7 @@ export function costOf(bytes: number): number {
 }
 
 /** The present contents of places, in their order. What comes after very many bytes counts as too long to be read. */
-export function contentsOf(folder: string, places: readonly Place[]): Content[] {
+export function contentsOf(folder: string, places: readonly ProtectedPlace[]): Content[] {
   let room = mostBytes;
   return places.map((place) => {
     const content = contentOf(folder, place, room);
@@ -206,7 +206,7 @@ export function contentsOf(folder: string, places: readonly Place[]): Content[] 
 }
 
 /** The present content of a place, of at most `room` bytes. Does not open what is no regular file, and reads nothing outside of the folder. */
-export function contentOf(folder: string, { path, kind, stats }: Place, room = maxBytes): Content {
+export function contentOf(folder: string, { path, kind, stats }: ProtectedPlace, room = maxBytes): Content {
   if (kind === 'crowd' || kind === 'other' || kind === hiddenState) return { state: kind };
   if (kind === 'open') return { state: `${openState}${((stats?.mode ?? 0) & 0o7777).toString(8)}` };
   const full = posix.join(folder, path);
@@ -242,11 +242,11 @@ export function linkIn(state: string): string | undefined {
   return state.startsWith('link ') ? state.slice('link '.length) : undefined;
 }
 
-function crowdAt(unit: string): Place {
+function crowdAt(unit: string): ProtectedPlace {
   return { path: unit, unit, kind: 'crowd', stats: undefined };
 }
 
-function placeAt(folder: string, path: string, unit: string): Place[] {
+function placeAt(folder: string, path: string, unit: string): ProtectedPlace[] {
   const stats = lookAt(folder, path);
   // The name is not UTF-8, so the file cannot be found by it.
   if (stats === undefined && path.includes('\ufffd')) return [{ path, unit, kind: 'other', stats }];

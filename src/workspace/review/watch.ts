@@ -4,7 +4,7 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import * as baselines from '../protect/baseline';
-import { contentOf, costOf, identityOf, placesIn, unitsIn, type Place } from '../protect/inventory';
+import { contentOf, costOf, identityOf, placesIn, unitsIn, type ProtectedPlace } from '../protect/inventory';
 import { isInside } from '../../system/paths/is-inside';
 
 /** Local file systems (statfs(2)): ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. */
@@ -112,13 +112,13 @@ export class Watch {
       return true;
     });
     if (news.length + gone.length > 0) baselines.writeTold(this.state, folder, told);
-    const namesOf = (some: readonly Place[]): string[] =>
+    const namesOf = (some: readonly ProtectedPlace[]): string[] =>
       some.map(({ path }) => baselines.nameOf(this.root, folder, path)).sort();
     return { changed: namesOf(news), crowds: namesOf(places.filter(({ kind }) => kind === 'crowd')) };
   }
 
   /** Whether no agent can have written a place: a read-only mount stays with the very file it was made over. */
-  #keptIn(folder: string, { kept }: baselines.Baseline): (place: Place) => boolean {
+  #keptIn(folder: string, { kept }: baselines.Baseline): (place: ProtectedPlace) => boolean {
     // Containers for a folder around this one do not protect what lies deep in theirs.
     if (kept.size === 0 || baselines.outerBaselines(this.state, folder).length > 0) return () => false;
     const same = new Set(
@@ -143,7 +143,7 @@ export class Watch {
 }
 
 /** A text that changes whenever a place does: the system sets the time of the last change, and no program can. */
-function marksOf({ kind, stats }: Place): string {
+function marksOf({ kind, stats }: ProtectedPlace): string {
   if (stats === undefined) return kind;
   const { mode, size, ino, ctimeMs } = stats;
   return [kind, mode, size, ino, ctimeMs].join(' ');

@@ -74,7 +74,7 @@ export class ChildRun {
   /** The agent answers what is open under that id. */
   answer(id: string): void {
     const nothing = { params: () => undefined, result: () => undefined, error: undefined };
-    this.child.open.settle(id, scan(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`), nothing));
+    this.child.requests.settle(id, scan(Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}`), nothing));
   }
 
   /** A task that notes what becomes of it. */

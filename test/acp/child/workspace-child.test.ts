@@ -118,7 +118,7 @@ describe('requests', () => {
     await run.child.stop(ladder);
 
     expect(run.told).toEqual(['2: 2', '1: AGENT_EXITED', '3: AGENT_EXITED', 'end: AGENT_EXITED']);
-    expect(run.child.open.size).toBe(0);
+    expect(run.child.requests.size).toBe(0);
   });
 
   test('fail at once, and once, when the child is abandoned, which ends it', async () => {

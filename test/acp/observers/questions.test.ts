@@ -70,7 +70,7 @@ function newChild(): WorkspaceChild {
   return {
     root: '/w',
     isUsable: true,
-    open: new ChildRequests(),
+    requests: new ChildRequests(),
     deliver,
     link,
   } as unknown as WorkspaceChild;
@@ -91,15 +91,15 @@ function begin(session: AgentSession): { answer(): void; lose(): void } {
   const id = String(++lastPrompt);
   const call = message({ id: lastPrompt, method: 'session/prompt', params: {} });
   questions.onCall(session, call);
-  session.child.open.add(id, {
+  session.child.requests.add(id, {
     method: 'session/prompt',
     session,
     onAnswer: () => questions.onAnswer(session, 'session/prompt'),
     onFailure: () => questions.onLost(session, call),
   });
   return {
-    answer: () => void session.child.open.settle(id, message({ id: Number(id), result: {} })),
-    lose: () => void session.child.open.fail(id, undefined as never),
+    answer: () => void session.child.requests.settle(id, message({ id: Number(id), result: {} })),
+    lose: () => void session.child.requests.fail(id, undefined as never),
   };
 }
 

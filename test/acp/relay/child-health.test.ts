@@ -18,8 +18,11 @@ function newChild() {
       return new Promise((resolve) => setTimeout(() => resolve(false), limitMs));
     },
   };
-  const child = { name: 'claude', isUsable: true, open: { size: 1 }, pid: 7, link };
-  return { child: child as unknown as WorkspaceChild & { open: { size: number }; isUsable: boolean }, link };
+  const child = { name: 'claude', isUsable: true, requests: { size: 1 }, pid: 7, link };
+  return {
+    child: child as unknown as WorkspaceChild & { requests: { size: number }; isUsable: boolean },
+    link,
+  };
 }
 
 /** Looks after children; who was given up, with why. */
@@ -83,7 +86,7 @@ describe('ChildHealth', () => {
 
   test('asks only while something is asked of the agent, and ends with the children', async () => {
     const { child, link } = newChild();
-    child.open.size = 0;
+    child.requests.size = 0;
     const { all } = looking(child);
     await jest.advanceTimersByTimeAsync(10 * periodMs);
     expect(link.asked).toBe(0);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
-import { readRegistry } from '../../../src/agent/registry/registry';
+import { readRegistry } from '../../../src/agent/registry/acp-registry';
 import { registryUrl, updateRegistry } from '../../../src/agent/registry/update';
 import { Host } from '../../../src/system/host';
 import { expectedError } from '../../expected-error';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalog } from '../../../src/agent/catalog';
-import { keepDocument } from '../../../src/agent/registry/registry';
+import { keepDocument } from '../../../src/agent/registry/acp-registry';
 import { Host } from '../../../src/system/host';
 import { runCli, userWith, type CliOptions } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalog } from '../../../src/agent/catalog';
-import { commands } from '../../../src/commands/registry';
+import { commands } from '../../../src/commands/commands';
 import { fakeEngine } from '../../container/fake-engine';
 import { cai, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

@@ -72,7 +72,6 @@ describe('the changes since a container was made', () => {
     [[], 'nothing wanted', protectionText(undefined), undefined],
     [['more'], 'something new', protectionText([config]), [config, folder]],
     [['more'], 'something that is gone', before, [config]],
-    [['more'], 'a container of an earlier version', '', [config]],
     [['lost'], 'something that was replaced', before, [{ ...config, identity: '1:9' }, folder]],
     [['lost'], 'something replaced whose name has a space', before, [config, replaced]],
     [['switched'], 'protection switched off', before, undefined],

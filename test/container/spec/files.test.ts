@@ -64,13 +64,13 @@ describe('containerFiles', () => {
   });
 
   it('has git sign with a key of the user, and ssh know servers, where that is wanted', () => {
-    const own = {
+    const userSettings = {
       shown: [],
       links: [],
       knownHosts: 'git.example ssh-ed25519 AAAA\n',
       signingKey: 'ssh-ed25519 KEY',
     };
-    const signing = entries(containerFiles({ ...settings, hasNetwork: true, own }, request));
+    const signing = entries(containerFiles({ ...settings, hasNetwork: true, userSettings }, request));
 
     expect(signing.get('/etc/gitconfig')?.content).toContain(
       'signingKey = "key::ssh-ed25519 KEY"\n[gpg]\n\tformat = ssh',

@@ -101,21 +101,6 @@ describe('AgentFolders', () => {
     }
   });
 
-  test('knows what earlier versions have recorded of workspaces', () => {
-    const roots = join(place, '.local/state/containai/roots');
-    mkdirSync(roots, { recursive: true });
-    writeFileSync(join(roots, '1.json'), JSON.stringify({ path: join(theirs, 'bin'), value: theirs }));
-    writeFileSync(join(roots, '2.json'), 'damaged');
-
-    expect(new AgentFolders(stateOfUser).onWayTo(join(theirs, 'bin'))).toBe(theirs);
-    // A look writes nothing.
-    expect(readdirSync(join(roots, '..'))).toEqual(['roots']);
-
-    remember(join(place, 'other'));
-    expect(new AgentFolders(stateOfUser).onWayTo(join(theirs, 'bin'))).toBe(theirs);
-    expect(readdirSync(join(roots, '..')).sort()).toEqual(['agent-folders', 'roots']);
-  });
-
   test('throws where the way has no end', () => {
     link('loop', 'loop');
 

@@ -20,7 +20,7 @@ import type { Core } from '../../relay/core';
 import type { McpServers } from '../../mcp/mcp-servers';
 import { cancelled, forkElsewhere, noSession, unknownSession } from '../../../rpc/protocol/refusals';
 import type { Call } from '../../sessions/call';
-import type { AgentSession, Place, Session } from '../../sessions/session';
+import type { AgentSession, SessionPlace, Session } from '../../sessions/session';
 import { sessionIdOf } from '../../sessions/session-ids';
 import type { SessionRecord } from '../../sessions/session-file';
 import { canRelearn, relearn } from './relearn';
@@ -71,7 +71,7 @@ export class SessionOpener {
   /** `session/fork`: in the child of the session that is forked. */
   async fork(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
-    const send = async (place: Place): Promise<void> =>
+    const send = async (place: SessionPlace): Promise<void> =>
       this.#make(child, await this.#prepare(call, child.root, place), place, session);
     if (fieldOf(call.message, 'cwd') === undefined) {
       await send(session);
@@ -181,7 +181,7 @@ export class SessionOpener {
    * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need is
    * there. Follows with `#send` or `#drop`.
    */
-  async #prepare(call: Call, root: string | undefined, place: Place): Promise<Call> {
+  async #prepare(call: Call, root: string | undefined, place: SessionPlace): Promise<Call> {
     const original = call.message;
     const message = await this.mcp.prepare(original, planOf(call.row.params), root, place);
     return { ...call, message, original };
@@ -213,7 +213,7 @@ export class SessionOpener {
   }
 
   /** Sends a call whose result names a session that it makes; updates of that session may come before it. */
-  #make(child: WorkspaceChild, call: Call, place: Place, forked?: AgentSession): void {
+  #make(child: WorkspaceChild, call: Call, place: SessionPlace, forked?: AgentSession): void {
     const { early, openings } = this.core.sessions.of(child);
     openings.push(place);
     const over = (): void => {
@@ -235,7 +235,7 @@ export class SessionOpener {
     });
   }
 
-  #bind(child: WorkspaceChild, result: Message, place: Place): AgentSession | undefined {
+  #bind(child: WorkspaceChild, result: Message, place: SessionPlace): AgentSession | undefined {
     const { ids, sessions } = this.core;
     const agentId = sessionIdOf(result);
     if (agentId === undefined) return undefined;

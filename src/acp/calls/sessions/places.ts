@@ -15,13 +15,13 @@ import type { ProxyOptions } from '../../proxy-options';
 import type { Children } from '../../relay/children';
 import type { Call } from '../../sessions/call';
 import type { CallBudget } from '../../sessions/call-budget';
-import type { AgentSession, Place } from '../../sessions/session';
+import type { AgentSession, SessionPlace } from '../../sessions/session';
 import { isInside } from '../../../system/paths/is-inside';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
 interface Found {
   readonly workspace: Workspace;
-  readonly place: Place;
+  readonly place: SessionPlace;
 }
 
 /** A call whose place is being found, or that waits for those before it. */

@@ -1,6 +1,6 @@
 /** A pod as a container in our own words. */
 import type { Config } from '../../../../config/config';
-import { engineProfile, type ContainerInfo, type ContainerRights } from '../../container-info';
+import { engineProfile, killedStatus, type ContainerInfo, type ContainerRights } from '../../container-info';
 import { printableLine } from '../../../../system/quoted';
 import { nameOfObject } from './object-name';
 import { labelsIn } from './labels';
@@ -64,9 +64,6 @@ function reasonOf(pod: Pod): string | undefined {
     ? undefined
     : printableLine([reason, message.trim()].filter(Boolean).join(': '));
 }
-
-/** Status of a process that was killed. */
-const killedStatus = 137;
 
 /**
  * Whether its node has not been heard of for so long that the cluster no longer counts on the pod: nobody will tell of its

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configFileOf, loadConfig } from '../../../src/config/config';
-import { ownFiles, ownSettings, sshLines } from '../../../src/container/spec/own-settings';
+import { userFiles, findUserSettings, sshLines } from '../../../src/container/spec/user-settings';
 import { AgentFolders } from '../../../src/system/paths/agent-folders';
 import { Host } from '../../../src/system/host';
 import { newKey } from '../../support/ssh-world';
@@ -24,7 +24,7 @@ function found(config: string, agent = 'claude') {
   mkdirSync(join(configFileOf(host), '..'), { recursive: true });
   writeFileSync(configFileOf(host), config);
   const { state } = host.folders;
-  return ownSettings({ config: loadConfig(host), agent, host }, new AgentFolders(state));
+  return findUserSettings({ config: loadConfig(host), agent, host }, new AgentFolders(state));
 }
 
 test('nothing is looked for that the configuration does not name', async () => {
@@ -35,9 +35,9 @@ test('nothing is looked for that the configuration does not name', async () => {
 test('what is named is found, and a host that ssh does not know is told', async () => {
   const config = '[agents.claude]\nsettings = ["CLAUDE.md"]\n[git]\nssh_agent = ["git.example", "new.example"]\nsign = true\n'; // prettier-ignore
 
-  const { own, notices } = (await found(config))!;
+  const { settings, notices } = (await found(config))!;
 
-  expect(own).toEqual({
+  expect(settings).toEqual({
     shown: [{ path: '.claude/CLAUDE.md', text: 'mine', isProgram: false }],
     links: ['.claude/CLAUDE.md'],
     knownHosts: `git.example ${line}\n`,
@@ -60,7 +60,7 @@ describe('the files', () => {
   const folders = { home: '/home/agent', data: '/home/agent/.data' };
 
   test('are all of root, each after its folder', () => {
-    const files = ownFiles(
+    const files = userFiles(
       { shown, links: ['.claude/skills', '.claude/CLAUDE.md'], knownHosts: 'x\n' },
       folders,
     );
@@ -81,7 +81,7 @@ describe('the files', () => {
   });
 
   test('say also that nothing is to be linked', () => {
-    const files = ownFiles({ shown: [], links: [], knownHosts: '' }, folders);
+    const files = userFiles({ shown: [], links: [], knownHosts: '' }, folders);
 
     expect(files.map(({ path, is }) => [path, is])).toEqual([
       ['/run/cai/links', { file: '/home/agent/.data\0/home/agent\0' }],

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findEntry, keepDocument, readRegistry } from '../../../src/agent/registry/registry';
+import { findEntry, keepDocument, readRegistry } from '../../../src/agent/registry/acp-registry';
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 

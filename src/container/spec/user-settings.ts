@@ -1,4 +1,4 @@
-/** What of the user's own settings a container gets, because the user's configuration names it. */
+/** The user's own settings that a container gets, because the user's configuration names it. */
 import { hostSettings, type ShownFile } from '../../agent/host-settings';
 import type { SettingsFile } from '../../agent/catalog';
 import type { Config } from '../../config/config';
@@ -8,7 +8,7 @@ import type { Host } from '../../system/host';
 import type { InnerEntry } from '../engine/engine';
 
 /** As a container has it, besides the agent's settings for the whole container. */
-export interface OwnSettings {
+export interface UserSettings {
   /** Files of the agent. */
   readonly shown: readonly ShownFile[];
   /** Below the home folder: where the agent is to find those, each a file or a folder. */
@@ -20,7 +20,7 @@ export interface OwnSettings {
 }
 
 interface FoundSettings {
-  readonly own: OwnSettings;
+  readonly settings: UserSettings;
   /** The agent's settings for the whole container, with what the user has of them. */
   readonly agentSettings: SettingsFile | undefined;
   /** Sentences for the user about what is left out. */
@@ -28,7 +28,7 @@ interface FoundSettings {
 }
 
 /** `undefined`: the configuration names nothing. Rejects with `CaiError('CONFIG')` for what cannot be had. */
-export async function ownSettings(
+export async function findUserSettings(
   request: { readonly config: Config; readonly agent: string; readonly host: Host },
   folders: AgentFolders,
 ): Promise<FoundSettings | undefined> {
@@ -41,7 +41,7 @@ export async function ownSettings(
   const unknown = known.filter(({ keys }) => keys.length === 0).map((each) => each.host);
   const notice = `git.ssh_agent names ${unknown.join(', ')}, of which your known_hosts has no key: connect there once with ssh on this machine`;
   return {
-    own: {
+    settings: {
       shown: found.shown,
       links: found.links,
       knownHosts: knownHostsText(known),
@@ -58,8 +58,8 @@ const linksFile = '/run/cai/links';
 const knownHostsFile = '/run/cai/known_hosts';
 
 /** The files of the agent, all of root, and what says where they are linked; `home` and `data` are its folders. */
-export function ownFiles(
-  { shown, links, knownHosts: text }: Pick<OwnSettings, 'shown' | 'links' | 'knownHosts'>,
+export function userFiles(
+  { shown, links, knownHosts: text }: Pick<UserSettings, 'shown' | 'links' | 'knownHosts'>,
   { home, data }: { readonly home: string; readonly data: string },
 ): InnerEntry[] {
   const root = { uid: 0, gid: 0 };
@@ -89,7 +89,7 @@ export function ownFiles(
 }
 
 /** Lines for ssh's configuration: the user's servers are known besides those of the image. */
-export function sshLines({ knownHosts: text }: Pick<OwnSettings, 'knownHosts'>): string {
+export function sshLines({ knownHosts: text }: Pick<UserSettings, 'knownHosts'>): string {
   if (text === '') return '';
   return `Host *\n  GlobalKnownHostsFile ${knownHostsFile} /etc/ssh/ssh_known_hosts\n`;
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { commands } from '../../src/commands/registry';
+import { commands } from '../../src/commands/commands';
 import { cai, runCli, userWith } from '../support/cli';
 import { runHere } from '../support/cli-here';
 import { newFolder } from '../support/temp-folder';

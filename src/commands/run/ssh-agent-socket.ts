@@ -33,7 +33,7 @@ export async function openSshAgent(
 ): Promise<OpenAgent> {
   const none: OpenAgent = { env: [], close: () => Promise.resolve() };
   const { sshAgent: hosts } = config.git;
-  const line = settings.own?.signingKey;
+  const line = settings.userSettings?.signingKey;
   if (hosts.length === 0 && line === undefined) return none;
   const log = openLog(host.env);
   const say = (text: string): void => (isQuiet ? log.warn(text) : tell(text));
