@@ -1,5 +1,5 @@
 /**
- * Lines that are not valid messages. The editor is told of its own; an agent's are never passed to the editor. If
+ * Lines that are not valid messages. The editor gets an error for its own lines; an agent's lines are never passed to the editor. If
  * such a line would have answered a request, that request gets an error, so that nobody waits for ever.
  */
 import { hastyStop } from '../agent/process-end';
@@ -28,7 +28,7 @@ const maxAroundBytes = 4 * 1024;
 
 /**
  * The message on a line that has more before or after it, as the end of a banner or a sequence for a terminal;
- * `undefined`: there is none, or words before it, as in a log, say that it is only quoted.
+ * `undefined`: no message stands there, or words before it, as in a log, say that it is only quoted.
  */
 export function messageWithin(line: Buffer): Buffer | undefined {
   const start = line.indexOf('{"');
@@ -125,7 +125,7 @@ export class Defects {
     end(child, new CaiError('AGENT_ANSWER', text));
   }
 
-  /** Fails the agent's request, or our own, that the editor knows by that id; false if there is none. */
+  /** Fails the agent's request, or our own, that the editor knows by that id; false if no such request is open. */
   #failAgentRequest(editorId: string): boolean {
     if (this.core.requests.settleOwn(editorId)) return true;
     const request = this.core.requests.take(editorId);

@@ -9,7 +9,7 @@ export function ownProgram<Args extends readonly string[]>(
   return [process.execPath, packageFile('bin/cai'), ...args];
 }
 
-/** The command that runs an agent in a container; `options` are those of `cai exec`. */
+/** The command that runs an agent in a container; `options` are for `cai exec`. */
 export function execution(agent: AgentCommand, options: readonly string[]): AgentCommand {
   const args = ['exec', '--agent', agent.name, ...options, '--', ...agent.command];
   return { ...agent, command: ownProgram(args) };

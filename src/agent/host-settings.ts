@@ -30,7 +30,7 @@ interface HostSettings {
   readonly shown: readonly ShownFile[];
   /** Where the agent looks for those, below the home folder: each a file or folder. */
   readonly links: readonly string[];
-  /** Settings for the whole container: those of the catalog, with the user's. */
+  /** Settings for the whole container: the catalog's settings, with the user's. */
   readonly system: SettingsFile | undefined;
   /** Sentences for the user about files that are left out. */
   readonly notices: readonly string[];

@@ -31,7 +31,14 @@ const toml = (path: string, ...keys: readonly string[]): AgentSetting => ({ path
 
 /** No key here runs a program on its own, or holds a key for a service. */
 const claudeKeys = ['model', 'effortLevel', 'alwaysThinkingEnabled', 'outputStyle', 'language'];
-const codexKeys = ['model', 'review_model', 'model_reasoning_effort', 'model_reasoning_summary', 'model_verbosity', 'personality']; // prettier-ignore
+const codexKeys = [
+  'model',
+  'review_model',
+  'model_reasoning_effort',
+  'model_reasoning_summary',
+  'model_verbosity',
+  'personality',
+];
 
 /**
  * By the agent's name. Sources: code.claude.com, "Settings"; geminicli.com and qwenlm.github.io, "Configuration";
@@ -103,5 +110,15 @@ export const settingsCatalog: Readonly<Record<string, AgentSettings>> = {
 /** What a list of MCP servers is called in any of these files, and which keys of a server may hold secrets. */
 export const mcpKeys = {
   lists: ['mcpServers', 'mcp_servers', 'mcp'],
-  secrets: ['env', 'environment', 'headers', 'http_headers', 'env_http_headers', 'bearer_token', 'bearer_token_env_var', 'oauth', 'auth'], // prettier-ignore
+  secrets: [
+    'env',
+    'environment',
+    'headers',
+    'http_headers',
+    'env_http_headers',
+    'bearer_token',
+    'bearer_token_env_var',
+    'oauth',
+    'auth',
+  ],
 } as const;

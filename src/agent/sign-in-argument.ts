@@ -14,7 +14,7 @@ export function signInArgument(token: string): string {
 }
 
 /**
- * The token in the arguments of our command; undefined where there is none. It stands last where an editor
+ * The token in the arguments of our command; undefined for arguments without a token. It stands last where an editor
  * appends, and alone where one has nothing else.
  */
 export function signInToken(args: readonly string[]): string | undefined {

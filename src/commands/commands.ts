@@ -55,7 +55,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   ],
   'Containers and images': [
     ['ps', 'list your containers', () => import('./containers/ps')],
-    ['stop [NAME...]', 'stop those of the workspace, or these', () => import('./containers/stop')],
+    ['stop [NAME...]', 'stop the containers of the workspace, or these', () => import('./containers/stop')],
     ['rm [NAME...]', "remove them, but not the agents' data", () => import('./containers/rm')],
     ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
     ['image add NAME...', 'add Go, Rust, Debian packages ...', () => import('./containers/image')],
@@ -104,7 +104,7 @@ const known = {
 };
 
 const notes = `Agents: ${Object.keys(catalog).join(', ')}; default claude.
-  And all that "cai agents" lists, which are those of the ACP registry.
+  And all that "cai agents" lists, from the ACP registry.
 Others, in $XDG_CONFIG_HOME/containai/config.toml (~/.config/containai/config.toml):
   [agents.NAME]
   command = ["program", "argument"]

@@ -4,13 +4,46 @@ import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import type { Devcontainer } from '../workspace/devcontainer/devcontainer';
 import { CaiError, messageOf, errorCodeOf } from '../errors';
-import { absolutePath, command, decimal, duration, flag, oneOf, path, size, text, url, wholeNumber } from './config-kinds'; // prettier-ignore
+import {
+  absolutePath,
+  command,
+  decimal,
+  duration,
+  flag,
+  oneOf,
+  path,
+  size,
+  text,
+  url,
+  wholeNumber,
+} from './config-kinds';
 import { assemble, readSettings, type Key, type Setting } from './config-reader';
-import { debianPackages, extraHosts, folderName, headerName, hostRules, keyed, keyHeader, keySource, imageName, imageRegistry, nodeLabels, objectNames, packages, pathsBelow, serverNames, settingNames, sshHosts, tolerations, variables, volumeSource } from './config-words'; // prettier-ignore
+import {
+  debianPackages,
+  extraHosts,
+  folderName,
+  headerName,
+  hostRules,
+  keyed,
+  keyHeader,
+  keySource,
+  imageName,
+  imageRegistry,
+  nodeLabels,
+  objectNames,
+  packages,
+  pathsBelow,
+  serverNames,
+  settingNames,
+  sshHosts,
+  tolerations,
+  variables,
+  volumeSource,
+} from './config-words';
 import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
 import * as rules from './repository-rules';
-import { allOr, agentNames, folders, listenPlaces, personName, servedHosts, webOrigins } from './serve-words'; // prettier-ignore
+import { allOr, agentNames, folders, listenPlaces, personName, servedHosts, webOrigins } from './serve-words';
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what

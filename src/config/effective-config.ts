@@ -6,7 +6,12 @@ import { quoted } from '../system/quoted';
 import { JudgedFile, type Widening } from './repository/judge';
 import { readRepositoryFile, type RepositoryFile } from './repository/repository-config';
 import { recorded } from '../workspace/records';
-import { findWorkspaceDevcontainer, readWorkspaceDevcontainer, type ReadDevcontainer, type WorkspaceDevcontainer } from './repository/workspace-devcontainer'; // prettier-ignore
+import {
+  findWorkspaceDevcontainer,
+  readWorkspaceDevcontainer,
+  type ReadDevcontainer,
+  type WorkspaceDevcontainer,
+} from './repository/workspace-devcontainer';
 
 /** One key of the configuration, and where its value comes from. */
 export interface Origin {

@@ -89,7 +89,7 @@ function remedyFor(end: End): string {
   if (/trust/i.test(end.words))
     return 'If this folder is to be trusted, start the agent with --trust: cai-cursor --trust';
   if (/model/i.test(end.words))
-    return 'Choose another model; "cursor-agent models" lists those of your account.';
+    return 'Choose another model; "cursor-agent models" lists the models of your account.';
   if (transientClass(end) !== undefined) return 'Send the prompt again in a while.';
   return 'Send the prompt again; if that fails, too, try "cursor-agent -p hello" in the same folder.';
 }

@@ -1,4 +1,5 @@
 /** Messages that the proxy itself writes. Ids are JSON text, so that `1` and `"1"` stay what they were. */
+import { randomUUID } from 'node:crypto';
 import { CaiError, messageOf, rpcCode } from '../errors';
 import type { Log } from '../system/log';
 import type { JsonObject } from './json';
@@ -44,6 +45,28 @@ export function notificationLine(method: string, params: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${params}}\n`);
 }
 
+/** A `session/update`; `update` is JSON text. */
+export function updateLine(sessionId: string, update: string): Buffer {
+  return notificationLine('session/update', `{"sessionId":${JSON.stringify(sessionId)},"update":${update}}`);
+}
+
+/** In the params of a message in a thread: it is from us, and not from an agent. */
+export const ownMark = { _meta: { containai: true } } as const;
+
+/** A `session/update` from us. */
+export function ownUpdateLine(sessionId: string, update: JsonObject): Buffer {
+  return notificationLine('session/update', JSON.stringify({ sessionId, update, ...ownMark }));
+}
+
+/**
+ * An update that editors show as a message of the agent. Its own id separates it from the agent's text; for editors that
+ * ignore such ids, empty lines do.
+ */
+export function ownMessage(text: string): JsonObject {
+  const content = { type: 'text', text: `\n\ncai: ${text}\n\n` };
+  return { sessionUpdate: 'agent_message_chunk', messageId: randomUUID(), content };
+}
+
 /** `$/cancel_request` for a request: whoever has it need not answer. Source: ACP v1. */
 export function cancelLine(id: string): Buffer {
   return notificationLine('$/cancel_request', `{"requestId":${id}}`);
@@ -71,8 +94,7 @@ export function tellSessionState(
 ): void {
   const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
   const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
-  const update = (content: JsonObject): void =>
-    tell(notificationLine('session/update', JSON.stringify({ sessionId, update: content })));
+  const update = (content: JsonObject): void => tell(updateLine(sessionId, JSON.stringify(content)));
   try {
     if (typeof currentModeId === 'string') update({ sessionUpdate: 'current_mode_update', currentModeId });
     if (Array.isArray(configOptions)) update({ sessionUpdate: 'config_option_update', configOptions });

@@ -32,7 +32,7 @@ export interface Message {
   readonly defect?: Defect;
   /** JSON text of the envelope's id (`7`, `"a"`, `null`), if there is one and it is of a legal type. */
   readonly id: string | undefined;
-  /** Where the JSON text of the id lies; -1 when there is none. */
+  /** Where the JSON text of the id lies; -1 for a message without an id. */
   readonly idStart: number;
   /** Offset after it. */
   readonly idEnd: number;
@@ -40,7 +40,7 @@ export interface Message {
   readonly method: string;
   /** A response that carries `error`. */
   readonly isError: boolean;
-  /** JSON text of `params`, `result` or `error`; `bodyStart` is -1 when there is none. */
+  /** JSON text of `params`, `result` or `error`; `bodyStart` is -1 for a message without them. */
   readonly bodyStart: number;
   /** Offset after it. */
   readonly bodyEnd: number;
@@ -176,7 +176,7 @@ function cameEarly(walk: Walk, body: number): boolean {
   return start < walk.memberStarts[body === member.params ? member.method : member.id]!;
 }
 
-/** The members are those of a request, a notification or a response. */
+/** The members make a request, a notification or a response. */
 function isLegal(walk: Walk): boolean {
   if (!isString(walk, member.jsonrpc) || textOfMember(walk, member.jsonrpc) !== '2.0') return false;
   const id = idOf(walk);
@@ -192,7 +192,7 @@ function isLegal(walk: Walk): boolean {
 /** Longest id and method of an envelope, in bytes of JSON text: they are kept while a request is open. */
 const maxNameBytes = 1_024;
 
-/** JSON text of the id, or undefined when there is none, or it is too long or no string, number or null. */
+/** JSON text of the id, or undefined when the id is missing, too long, or no string, number or null. */
 function idOf(walk: Walk): string | undefined {
   const start = walk.memberStarts[member.id]!;
   const first = walk.text[start] ?? 0;

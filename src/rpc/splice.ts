@@ -71,7 +71,7 @@ function largestLength(line: Buffer, edits: readonly Edit[]): number {
   return length;
 }
 
-/** A copy of whole lines, 128 KiB at most, behind those of the lines before. */
+/** A copy of whole lines, 128 KiB at most, behind the lines that were copied before. */
 export function copyLines(lines: Buffer): Buffer {
   makeRoom(lines.length);
   const start = usedBytes;

@@ -155,7 +155,7 @@ key=$(cat); found "$key" | grep -v "/$$/"; found ${placeholder} > /tmp/placehold
       });
 
       expect(stdout.toString()).toBe(
-        'cai: the key for anthropic cannot be had from env:KEY_OF_THE_USER: there is none\n',
+        'cai: the key for anthropic cannot be had from env:KEY_OF_THE_USER: no key is there\n',
       );
     });
   });

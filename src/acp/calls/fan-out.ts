@@ -93,7 +93,7 @@ export class FanOut {
   }
 }
 
-/** What came of a request at one child: its answer, or why there is none. */
+/** What came of a request at one child: its answer, or why no answer came. */
 interface Outcome {
   readonly child: WorkspaceChild;
   readonly answer: Message | CaiError;

@@ -14,7 +14,7 @@ import type { Core } from '../relay/core';
 import { minimalResult, readHello, resultFor } from '../profiles/initialize';
 import type { ProxyOptions } from '../proxy-options';
 
-/** The answer of a first child, or why there is none, for the log. */
+/** The answer of a first child, or for the log why no answer came. */
 interface Outcome {
   readonly hello?: string;
   readonly why?: object;

@@ -9,7 +9,7 @@ import type { Workspace } from '../../workspace/root';
 const toleranceMs = 60_000;
 
 /**
- * The wanted sessions that were used and can be opened again, the one used last first; with `folder` only those of that
+ * The wanted sessions that were used and can be opened again, the one used last first; with `folder` only sessions of that
  * working directory, however it was spelled. One whose workspace is not there, say on a disk that is not mounted, is
  * left out as long as that is so.
  */

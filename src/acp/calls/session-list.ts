@@ -85,7 +85,7 @@ export class SessionList {
     if (call.request !== undefined) await this.#serveFrom(call, position);
   }
 
-  /** Serves a call for the rows of sessions that it names, which may be those of several children. */
+  /** Serves a call for the rows of sessions that it names, which several children may have. */
   async serveNamed(call: Call): Promise<void> {
     const { message, request } = call;
     const list = fieldOf(message, 'sessionRefs');

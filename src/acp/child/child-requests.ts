@@ -50,7 +50,7 @@ export class ChildRequests {
   }
 
   /**
-   * Gives an answer to the request that it is for; false if there is none. If `onAnswer` throws, the request is still
+   * Gives an answer to the request that it is for; false if no such request is open. If `onAnswer` throws, the request is still
    * open, so that whoever catches the error can fail it.
    */
   settle(childId: string, answer: Message): boolean {

@@ -101,7 +101,7 @@ export function skipped(reason = 'the user has not answered'): Shape {
   return { outcome: 'skipped', reason };
 }
 
-/** Properties have names of ours: those of Cursor could be anything. */
+/** Properties have names of ours: Cursor's names could be anything. */
 function nameOf(at: number): string {
   return `question${at + 1}`;
 }

@@ -8,7 +8,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import { offers } from '../../rpc/protocol/refusals';
 import type { AgentCall } from '../relay/call';
 import type { Core } from '../relay/core';
-import { cancelLine, notificationLine, requestLine, resultLine } from '../../rpc/answer';
+import { cancelLine, updateLine, requestLine, resultLine } from '../../rpc/answer';
 import { bodyOf, type Message } from '../../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
@@ -81,7 +81,7 @@ export class CursorRequests implements SessionObserver {
       });
   }
 
-  /** The agent takes a request back, by its id as JSON text; false if it is none of these. */
+  /** The agent takes a request back, by its id as JSON text; false if no such request is open. */
   cancel(child: WorkspaceChild, childId: string): boolean {
     return this.#takeBack((open) => open.child === child && open.childId === childId);
   }
@@ -174,7 +174,7 @@ export class CursorRequests implements SessionObserver {
     return chosen;
   }
 
-  /** Resolves with the result; undefined if there is none. */
+  /** Resolves with the result; undefined if no result comes. */
   async #ask(open: OpenRequest, method: string, params: Shape): Promise<Shape | undefined> {
     const { session } = open;
     const answer = await new Promise<Shape | undefined>((resolve) => {
@@ -199,7 +199,7 @@ export class CursorRequests implements SessionObserver {
   #update(session: AgentSession, update: Shape): void {
     const { child, editorId: sessionId, owner } = session;
     if (owner.open === undefined && child.isUsable) return;
-    this.#tell(session, notificationLine('session/update', JSON.stringify({ sessionId, update })));
+    this.#tell(session, updateLine(sessionId, JSON.stringify(update)));
   }
 
   #tell({ child }: AgentSession, line: Buffer): void {

@@ -4,8 +4,7 @@ import type { JsonObject } from '../../rpc/json';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { messageOf } from '../../errors';
 import type { Core } from '../relay/core';
-import { ownMark } from '../../rpc/protocol/methods';
-import { cancelLine, notificationLine, requestLine } from '../../rpc/answer';
+import { cancelLine, ownMark, ownUpdateLine, requestLine } from '../../rpc/answer';
 import { bodyOf, type Message } from '../../rpc/message';
 import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
@@ -247,8 +246,7 @@ export class Questions implements SessionObserver {
   #update(session: AgentSession, call: JsonObject, sessionUpdate = 'tool_call_update'): void {
     const { child, editorId: sessionId, owner } = session;
     if (owner.open === undefined && child.isUsable) return;
-    const params = JSON.stringify({ sessionId, update: { sessionUpdate, ...call }, ...ownMark });
-    this.#tell(session, notificationLine('session/update', params));
+    this.#tell(session, ownUpdateLine(sessionId, { sessionUpdate, ...call }));
   }
 
   #tell({ child }: AgentSession, line: Buffer): void {

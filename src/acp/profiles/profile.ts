@@ -33,7 +33,7 @@ export interface Profile {
   readonly program: string;
 }
 
-/** A longer answer is not kept, in bytes; those of today's agents have 1 to 4 KiB. */
+/** A longer answer is not kept, in bytes; today's agents answer with 1 to 4 KiB. */
 const maxBytes = 256 * 1024;
 /** With more files than this, those that were written longest ago are removed. */
 const maxFiles = 100;

@@ -250,7 +250,7 @@ interface ShippedProfile {
   readonly packages: readonly string[];
   /** What the answer depends on: dotted paths in the client capabilities. */
   readonly dependsOn: readonly string[];
-  /** By those of `dependsOn` that the client offers, in that order, parted by commas. */
+  /** By the capabilities of `dependsOn` that the client offers, in that order, parted by commas. */
   readonly answers: Readonly<Record<string, unknown>>;
 }
 

@@ -33,7 +33,7 @@ export interface RecordedLine {
 }
 
 /**
- * The whole lines of a recording, in order. Fails with `CaiError('REPLAY')` for a text that is none. `name`: its file.
+ * The whole lines of a recording, in order. Fails with `CaiError('REPLAY')` for a text that is no recording. `name`: its file.
  */
 export function readRecording(text: string, name: string): RecordedLine[] {
   const texts = text.split('\n').slice(0, -1);

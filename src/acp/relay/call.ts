@@ -24,6 +24,6 @@ export interface CallContext {
   readonly session?: AgentSession | undefined;
   /** Called with a result before that is passed on to the editor. */
   onResult?(result: Message): void;
-  /** Called if there is no result: with the error answer, or with why there is none; `undefined` for a notification. */
+  /** Called if there is no result: with the error answer, or with why no answer came; `undefined` for a notification. */
   readonly onNoResult?: (reason: CaiError | Message | undefined) => void;
 }

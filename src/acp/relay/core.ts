@@ -132,7 +132,7 @@ export class Core {
     });
   }
 
-  /** Passes a message of an agent on to the editor, with `more` edits besides those of its fields. */
+  /** Passes a message of an agent on to the editor, with `more` edits besides the edits of its fields. */
   toEditor(
     child: WorkspaceChild,
     message: Message,

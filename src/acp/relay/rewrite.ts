@@ -1,4 +1,4 @@
-/** The rewriting of a message's fields: ids and paths of one side become those of the other. */
+/** Rewrites a message's fields: each id and path becomes what the other side calls it. */
 import { textOf, type Message } from '../../rpc/message';
 import type { Field } from '../../rpc/json';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';

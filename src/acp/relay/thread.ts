@@ -1,10 +1,7 @@
 /** Notes of `cai` itself in a session's thread. */
-import { randomUUID } from 'node:crypto';
-import { notificationLine } from '../../rpc/answer';
-import type { JsonObject } from '../../rpc/json';
+import { ownMessage, ownUpdateLine } from '../../rpc/answer';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
-import { ownMark } from '../../rpc/protocol/methods';
 import { offers } from '../../rpc/protocol/refusals';
 
 /** A note to the user. */
@@ -30,15 +27,6 @@ export function tellInThread(
   if (core.isEditorGone || !isOpen) return;
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }
-    : message(`\n\ncai: ${title} ${description}\n\n`);
-  child.deliver(notificationLine('session/update', JSON.stringify({ sessionId, update, ...ownMark })));
-}
-
-/** The message's own id separates it from the agent's text; for editors that ignore such ids, empty lines do. */
-function message(text: string): JsonObject {
-  return {
-    sessionUpdate: 'agent_message_chunk',
-    messageId: randomUUID(),
-    content: { type: 'text', text },
-  };
+    : ownMessage(`${title} ${description}`);
+  child.deliver(ownUpdateLine(sessionId, update));
 }

@@ -5,7 +5,7 @@ import { isSetter } from './session-settings';
 
 /**
  * Each is called in the order of the wire, before the line is queued, with the message as it came from its
- * sender. It must neither throw nor keep a message, whose bytes are those of a whole chunk.
+ * sender. It must neither throw nor keep a message, whose bytes keep a whole chunk in memory.
  */
 export interface SessionObserver {
   /**

@@ -91,7 +91,7 @@ export class SessionIds {
   }
 
   /**
-   * A session that was not opened belongs to the workspace of its own working directory. Where agents of several
+   * A session that was not opened belongs to the workspace of its working directory. Where agents of several
    * workspaces see theirs at the same place, a known session stays where it is known to be.
    */
   #derivedId(

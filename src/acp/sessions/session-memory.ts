@@ -85,7 +85,7 @@ export class SessionMemory implements SessionObserver {
     this.#saveAt(editorId, unsaved, unsaved.savedAt + (this.#wasUsed(editorId) ? activityMs : 0));
   }
 
-  /** Writes changes, with what waits, but not sooner than `intervalMs` after those of their kind before. */
+  /** Writes changes, with what waits, but not sooner than `intervalMs` after the last changes of their kind. */
   #note(editorId: string, changes: SessionChanges, intervalMs: number): void {
     const unsaved = this.#unsavedOf(editorId);
     Object.assign(unsaved.changes, changes);
@@ -123,7 +123,7 @@ export class SessionMemory implements SessionObserver {
   }
 }
 
-/** A title as it is kept; empty for `null`, which takes one back; undefined for what is none. */
+/** A title as it is kept; empty for `null`, which takes one back; undefined for what is no title. */
 export function titleOf(value: unknown): string | undefined {
   if (value === null) return '';
   // A pair of surrogates is not cut in two.

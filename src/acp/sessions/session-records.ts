@@ -99,7 +99,7 @@ export class SessionRecords {
 
   /**
    * The editor's id for a session that an agent says it has: the one given last, else a derived one. `anywhere`: an id
-   * given for another workspace counts if there is none for this one; not if the session was only listed there under
+   * given for another workspace counts if no id was given for this one; not if the session was only listed there under
    * an id that may be counted, as agents that count choose the same ids. `isWritten`: asked of a new session, whether
    * it is written to the file before it is opened.
    */

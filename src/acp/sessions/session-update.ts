@@ -2,7 +2,7 @@
 import { bodyOf, stringOf, type Message } from '../../rpc/message';
 import type { JsonObject } from '../../rpc/json';
 
-/** `update` of a `session/update`, parsed; empty where there is none. */
+/** `update` of a `session/update`, parsed; empty where it is missing. */
 export function updateOf(message: Message): JsonObject {
   const params = bodyOf(message) as { readonly update?: JsonObject | null } | null | undefined;
   return params?.update ?? {};

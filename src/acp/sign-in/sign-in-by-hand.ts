@@ -36,7 +36,7 @@ export class SignInByHand {
 
   /** Why such a request is not answered, and what to do. */
   noBrowser(): string {
-    return `${this.agent!.displayName} waits for a browser in its container, where there is none: to sign in, ${this.#remedy()}`;
+    return `${this.agent!.displayName} waits for a browser, and its container has no browser: to sign in, ${this.#remedy()}`;
   }
 
   /**

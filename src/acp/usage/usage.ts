@@ -126,7 +126,7 @@ export class UsageFile {
     this.flush();
   }
 
-  /** The session's cost in its last record of this month or the one before; `undefined`: there is none. */
+  /** The session's cost in its last record of this month or the one before; `undefined`: no record has a cost. */
   costOf(session: string): Promise<Cost | undefined> {
     const lookUp = this.#lastCost(session).finally(() => this.#lookUps.delete(lookUp));
     this.#lookUps.add(lookUp);

@@ -1,4 +1,4 @@
-/** The agents of the ACP registry that this machine knows: those of the package, or of a newer copy in our state folder. */
+/** The ACP registry's agents, read from the package's copy or from a newer copy in our state folder. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../../errors';

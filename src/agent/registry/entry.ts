@@ -134,7 +134,8 @@ function targetIn(value: unknown): ArchiveTarget {
   const archive = textIn(target, 'archive');
   if (!isSecure(archive)) throw new Error('its archive has no https: URL');
   const sha256 = optional(target, 'sha256')?.toLowerCase();
-  if (sha256 !== undefined && !/^[\da-f]{64}$/.test(sha256)) throw new Error('its sha256 is none');
+  if (sha256 !== undefined && !/^[\da-f]{64}$/.test(sha256))
+    throw new Error('its sha256 is not 64 hexadecimal digits');
   const cmd = textIn(target, 'cmd').replace(/^(\.\/)+/, '');
   const isInside = cmd.split('/').every((part) => /^[\w@+][\w.@+ -]*$/.test(part));
   if (!isInside) throw new Error('its cmd is no path inside the archive');
@@ -146,7 +147,7 @@ function startIn({ args = [], env = {} }: Json): Start {
     throw new Error('its args are no list of texts');
   const variables = Object.entries(objectOf(env, 'its env'));
   for (const [name, value] of variables) {
-    if (!/^[A-Za-z_]\w*$/.test(name) || !isText(value)) throw new Error('its env is none');
+    if (!/^[A-Za-z_]\w*$/.test(name) || !isText(value)) throw new Error('its env is no table of variables');
     if (forbiddenVariable.test(name))
       throw new Error(`its env sets ${name}, which is not the agent's to set`);
   }

@@ -19,15 +19,15 @@ export type SelectionOptions = Pick<TargetOptions, 'workspace' | 'agent' | 'cont
 
 /** The arguments of commands about existing containers. */
 export const selectionArguments = [
-  ['[container...]', 'names from "cai ps" (default: those of the current workspace)'],
+  ['[container...]', 'names from "cai ps" (default: all of the current workspace)'],
 ] as const;
 
 /** The options that say which containers are meant where none is named. */
 export const selectionOptions = [
   common.workspace,
   ['--no-workspace', 'those without a workspace'],
-  ['-a, --agent <name>', 'only those of this agent'],
-  new Option('--all', 'those of all workspaces').conflicts('workspace'),
+  ['-a, --agent <name>', 'only containers of this agent'],
+  new Option('--all', 'containers of all workspaces').conflicts('workspace'),
   common.context,
 ] as const;
 

@@ -143,10 +143,12 @@ export function agent(facts: Facts): Finding {
   const { agent: meant, config, settings } = running(facts);
   const { program } = need(facts, 'inside');
   if (program !== '') return { status: 'ok', detail: `${meant.name}: ${program}` };
-  const anew = 'then cai exec --fresh -- true';
+  const recreate = 'then cai exec --fresh -- true';
   const lacking = installedBy(imageRequestOf(facts.host, config, settings.workspace, meant.name));
   const remedy =
-    lacking === undefined ? `cai build ${meant.name}, ${anew}; or ${meant.remedy}` : `${lacking}, ${anew}`;
+    lacking === undefined
+      ? `cai build ${meant.name}, ${recreate}; or ${meant.remedy}`
+      : `${lacking}, ${recreate}`;
   return { status: 'fail', detail: `${meant.command[0]} is not in the container`, remedy };
 }
 

@@ -27,8 +27,8 @@ export const run = declare<Options>({
   name: 'sessions',
   description: 'Lists your sessions, open and past, the most recently used first.',
   options: [
-    ['-a, --agent <name>', 'only those of this agent'],
-    ['-w, --workspace <folder>', 'only those of this workspace (any folder in it)'],
+    ['-a, --agent <name>', 'only sessions of this agent'],
+    ['-w, --workspace <folder>', 'only sessions of this workspace (any folder in it)'],
     ['--json', 'as a JSON array; times in ISO 8601 and milliseconds'],
   ],
   action: list,

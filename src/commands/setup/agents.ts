@@ -1,4 +1,4 @@
-/** `cai agents`: which agents can be named, and a newer list of those of the ACP registry. */
+/** `cai agents`: lists the agents that can be named, and updates the list of the ACP registry. */
 import { agentNameOf, aliases, catalog, installationFor, resolveAgent } from '../../agent/catalog';
 import { findEntry, readRegistry } from '../../agent/registry/acp-registry';
 import { updateRegistry } from '../../agent/registry/update';
@@ -51,7 +51,7 @@ const words: Readonly<Record<string, (scene: Scene, rest: readonly string[]) => 
 /** Writes to stdout; resolves with 0. */
 export const run = declare<Options>({
   name: 'agents',
-  description: `Lists the agents that "cai --acp" takes: those that cai knows itself, those of your configuration, and those
+  description: `Lists the agents that "cai --acp" takes: agents that cai knows itself, agents of your configuration, and agents
 of the ACP registry, as they came with cai or with the last "cai agents update".`,
   arguments: [
     ['[word]', '"list" (default), "search", "show" or "update"', Object.keys(words)],

@@ -1,4 +1,4 @@
-/** `cai completion`: the words that a shell offers behind `cai`. They are those of the help. */
+/** `cai completion`: the words that a shell offers behind `cai`, taken from the help. */
 import { catalog } from '../../agent/catalog';
 import { loadConfig } from '../../config/config';
 import { ownValue } from '../../config/own-property';

@@ -31,7 +31,10 @@ export function watchSilence(
   let looks = 0;
   const later = () => setTimeout(() => void look(), lookMs).unref();
   const look = async (): Promise<void> => {
-    const sign = askForSign(AbortSignal.timeout(signMs)).then(() => true, () => false); // prettier-ignore
+    const sign = askForSign(AbortSignal.timeout(signMs)).then(
+      () => true,
+      () => false,
+    );
     const isThere = (await within(signMs, sign)) ?? false;
     if (isOver) return;
     looks++;

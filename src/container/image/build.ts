@@ -9,7 +9,14 @@ import type { ImageInfo } from '../engine/engine-info';
 import { folderContext, textContext } from './build-context';
 import { whileLocked } from './build-lock';
 import { DevcontainerImage } from './devcontainer-image';
-import { checkPossible, newest, readRecipe, readSetting, type DevcontainerRequest, type ImageRequest } from './image-request'; // prettier-ignore
+import {
+  checkPossible,
+  newest,
+  readRecipe,
+  readSetting,
+  type DevcontainerRequest,
+  type ImageRequest,
+} from './image-request';
 import { baseSuffix, imageLabel, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 import { containerUser } from '../spec/spec';

@@ -41,7 +41,7 @@ export class Secret {
       throw new Error(`the key for ${name} cannot be had from ${where}: ${messageOf(reason)}`);
     });
     const key = text.trim();
-    if (key === '') throw new Error(`the key for ${name} cannot be had from ${where}: there is none`);
+    if (key === '') throw new Error(`the key for ${name} cannot be had from ${where}: no key is there`);
     // Of a header or a line of a log nothing else may be made of it.
     if (key.length > maxLength || !/^[!-~]+$/.test(key))
       throw new Error(`what ${where} has is no key for ${name}: it is very long, or not one word`);

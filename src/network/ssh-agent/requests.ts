@@ -125,7 +125,7 @@ function reading(look: () => string | undefined): string | undefined {
   try {
     return look();
   } catch (reason) {
-    if (reason instanceof Malformed) return 'it is none of what may be signed';
+    if (reason instanceof Malformed) return 'it is neither a commit nor a tag of git nor a sign-in';
     throw reason;
   }
 }

@@ -59,7 +59,7 @@ function numberEnd(text: Buffer, at: number): number {
   return at;
 }
 
-/** Offset after the digits at `at`, or -1 when there is none. */
+/** Offset after the digits at `at`, or -1 when no digit is there. */
 function digitsEnd(text: Buffer, at: number): number {
   const start = at;
   while (text[at]! >= zero && text[at]! <= nine) at++;

@@ -35,7 +35,7 @@ interface Frame {
   seen: number;
   /** A key that is not the tag was met. */
   hasPassedKeys: boolean;
-  /** Index of its own entry in the fields, -1 if it is not wanted itself. */
+  /** Index of its entry in the fields, -1 if it is not wanted itself. */
   readonly field: number;
 }
 

@@ -60,7 +60,7 @@ export class Plan {
   }
 
   /**
-   * Whether a key that is none of these, the string at `[start, end)` of `text`, is one for a parser that does
+   * Whether a key that is not in the plan, the string at `[start, end)` of `text`, is one for a parser that does
    * not look at case, as Go's: letters, and the two beyond ASCII that fold to ASCII.
    */
   hasInOtherCase(text: Buffer, start: number, end: number): boolean {

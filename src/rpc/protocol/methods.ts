@@ -143,7 +143,7 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   'mcp/message': unstable('mcp', fields.mcpMessage),
   '$/cancel_request': stable('cancel', { requestId: 'requestId' }, { isNotification }),
 
-  // No schema has these. `session/end` never existed in ACP; early clients of ours were promised it.
+  // No schema has these. ACP never had `session/end`; the first description of this proxy promises it to clients.
   'session/end': extension('end', fields.inSession),
   'session/set_model': extension('session', fields.inSession),
   '_session/steering': extension('session', fields.prompt),
@@ -199,6 +199,3 @@ export const actingAgentMethod = extension<AgentRoute>('announced', fields.inSes
 
 /** The row of an agent's method that no editor gets, whatever it has announced. */
 export const refusedAgentMethod = extension<AgentRoute>('refuse', none);
-
-/** In the params of a message in a thread: it is from us, and not from an agent. */
-export const ownMark = { _meta: { containai: true } } as const;

@@ -25,12 +25,12 @@ export const minHeadBytes = 16;
 /** For `rewrite`: where it writes, 128 KiB at most. */
 export const outputAt = 0x1b000;
 
-/** The functions, and their memory. Offsets are those of the memory. */
+/** The functions, and their memory. Offsets are offsets in that memory. */
 export interface Vectors {
   readonly memory: Buffer;
   /**
    * Offset of the first byte at or after `at` that is not plain: a quote, a control character, or the backslash of
-   * any escape but those of one letter.
+   * any escape but escapes of one letter.
    */
   readonly plainEnd: (at: number) => number;
   /**

@@ -12,7 +12,10 @@ const around = 3;
 export function differenceOf({ name, before, now }: Change, beforeBytes: Buffer | undefined): string {
   const [was, is] = [described(before, beforeBytes), described(now?.state, now?.bytes)];
   const title = printableLine(name);
-  const heads = [before === undefined ? '--- nothing' : `--- ${title}`, now === undefined ? '+++ nothing' : `+++ ${title}`]; // prettier-ignore
+  const heads = [
+    before === undefined ? '--- nothing' : `--- ${title}`,
+    now === undefined ? '+++ nothing' : `+++ ${title}`,
+  ];
   const lines = linesOf(was, is);
   const shown = lines.slice(0, maxLines);
   const rest = lines.length - shown.length;

@@ -62,7 +62,7 @@ describe('SignInByHand', () => {
 
   test('tells somebody who waits for a browser what to do', () => {
     expect(gemini.noBrowser()).toBe(
-      'Its name waits for a browser in its container, where there is none: to sign in, run: cai login gemini',
+      'Its name waits for a browser, and its container has no browser: to sign in, run: cai login gemini',
     );
   });
 });

@@ -193,7 +193,7 @@ describe('cai doctor without an engine', () => {
     });
     expect(bad.find('credentials')).toMatchObject({
       status: 'fail',
-      detail: 'the key for anthropic cannot be had from env:NOWHERE: there is none',
+      detail: 'the key for anthropic cannot be had from env:NOWHERE: no key is there',
     });
   });
 
@@ -370,7 +370,13 @@ describe('user', () => {
 });
 
 describe('installedBy', () => {
-  const request = { agent: 'mine', packages: [], image: { autoBuild: true, base: 'x', apt: [], packages: [] }, network: {}, stateFolder: '/s' }; // prettier-ignore
+  const request = {
+    agent: 'mine',
+    packages: [],
+    image: { autoBuild: true, base: 'x', apt: [], packages: [] },
+    network: {},
+    stateFolder: '/s',
+  };
 
   test('says how an agent gets into its image that nothing installs', () => {
     expect(installedBy(request)).toMatch(/"packages" in \[agents\.mine\].*"dockerfile" in \[image\]/);

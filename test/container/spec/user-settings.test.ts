@@ -33,7 +33,8 @@ test('nothing is looked for that the configuration does not name', async () => {
 });
 
 test('what is named is found, and a host that ssh does not know is told', async () => {
-  const config = '[agents.claude]\nsettings = ["CLAUDE.md"]\n[git]\nssh_agent = ["git.example", "new.example"]\nsign = true\n'; // prettier-ignore
+  const config =
+    '[agents.claude]\nsettings = ["CLAUDE.md"]\n[git]\nssh_agent = ["git.example", "new.example"]\nsign = true\n';
 
   const { settings, notices } = (await found(config))!;
 

@@ -27,7 +27,7 @@ describe('Secret', () => {
   });
 
   it.each([
-    ['env:MY_KEY', {}, 'the key for anthropic cannot be had from env:MY_KEY: there is none'],
+    ['env:MY_KEY', {}, 'the key for anthropic cannot be had from env:MY_KEY: no key is there'],
     ['file:/nowhere/key', {}, 'the key for anthropic cannot be had from file:/nowhere/key: no such file'],
     [
       ['sh', '-c', 'echo secret; exit 3'],

@@ -4,8 +4,8 @@
  * names. `session/load` and `session/resume` name one, which is open from the moment that they are sent. After a loss,
  * `restore` does one or the other, by a call of ours, in a new agent.
  *
- * Calls reach their agent in the editor's order: those of one session, because it is held until the call is sent, and
- * those of one workspace, because `SessionPlaces` finds their places in that order.
+ * Calls reach their agent in the editor's order. Within one session, this is so because the session is held until the
+ * call is sent; within one workspace, because `SessionPlaces` finds the places of the sessions in that order.
  */
 import { planOf } from '../../../rpc/json';
 import type { CaiError } from '../../../errors';

@@ -1,6 +1,6 @@
 /**
- * An id of ours that is not remembered: the session file was lost, or is not kept. The ids are derived from
- * those of the agents, so that an agent's own list tells which of its sessions the id stands for.
+ * Finds the session of an id that is not remembered: the session file was lost, or is not kept. Our ids are derived from
+ * the agents' ids, so that an agent's list of sessions tells which session the id stands for.
  */
 import { ask } from '../../child/own-requests';
 import { planOf } from '../../../rpc/json';

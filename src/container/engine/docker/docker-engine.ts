@@ -7,8 +7,27 @@ import type { Host } from '../../../system/host';
 import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
-import type { ContainerPlan, DiskUse, Engine, ImageStore, InnerEntry, InnerFiles, Labels, ListedContainer, ListedVolume } from '../engine'; // prettier-ignore
-import { aboutOf, fileIn, hasAll, labelsIn, processColumns, processesOf, textOfFrames, type Greeting } from './answers'; // prettier-ignore
+import type {
+  ContainerPlan,
+  DiskUse,
+  Engine,
+  ImageStore,
+  InnerEntry,
+  InnerFiles,
+  Labels,
+  ListedContainer,
+  ListedVolume,
+} from '../engine';
+import {
+  aboutOf,
+  fileIn,
+  hasAll,
+  labelsIn,
+  processColumns,
+  processesOf,
+  textOfFrames,
+  type Greeting,
+} from './answers';
 import { engineClient, greet } from './client';
 import { endpointOf, keepFromEngine, type EngineAddress } from './context';
 import { createBody } from './create-body';

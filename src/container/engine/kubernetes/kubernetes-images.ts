@@ -1,4 +1,4 @@
-/** The images of a cluster: those of registries, from which each node takes what it needs. */
+/** The images of a cluster are in registries, from which each node takes the images that it needs. */
 import { CaiError } from '../../../errors';
 import type { Registry } from '../../registry/registry';
 import type { ImageStore } from '../engine';

@@ -1,4 +1,4 @@
-/** The pods of a namespace, by the ids and names of their containers. Methods reject as those of `KubernetesApi`. */
+/** The pods of a namespace, by the ids and names of their containers. Methods reject as `KubernetesApi` does. */
 import { messageOf } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery } from './api/api';

@@ -115,7 +115,24 @@ async function quotas(namespace: Namespace): Promise<readonly QuotaUse[]> {
   );
 }
 
-const units: Readonly<Record<string, number>> = { '': 1, m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60, n: 1e-9, u: 1e-6, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 }; // prettier-ignore
+const units: Readonly<Record<string, number>> = {
+  '': 1,
+  m: 1e-3,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+  n: 1e-9,
+  u: 1e-6,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+};
 
 /** The number that the server means; `NaN` for what it never writes. Source: Kubernetes, resource.Quantity. */
 export function quantity(text: string): number {

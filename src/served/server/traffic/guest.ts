@@ -4,8 +4,9 @@ import { cancelLine, errorLine, resultLine, rpcErrorOf } from '../../../rpc/answ
 import { fieldOf, jsonOf, type Message } from '../../../rpc/message';
 import { isSameId, OpenRequests } from '../../../rpc/open-requests';
 import { ended, joined } from '../../../rpc/splice';
-import type { Home, LiveSession } from './live-session';
-import { joiningMethods, type Participant } from './transitions';
+import type { LiveSession } from './live-session';
+import { joiningMethods } from './transitions';
+import type { Home, Participant } from './participants';
 
 /** Of what one client has said of a session while it waits for it. */
 const maxWaitingBytes = 16 * 1024 * 1024;

@@ -2,33 +2,27 @@
  * A session that is open in the process of one connection, its home. Other connections of the same visitor that load or
  * resume it become guests: they see what the agent says, may prompt, and are asked for permissions as the home is.
  */
-import { cancelLine, newOwnId, notificationLine, resultLine } from '../../../rpc/answer';
+import {
+  cancelLine,
+  newOwnId,
+  notificationLine,
+  ownMessage,
+  ownUpdateLine,
+  resultLine,
+  updateLine,
+} from '../../../rpc/answer';
 import { bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
-import { ended, joined, withId, type Line } from '../../../rpc/splice';
-import type { Keeper } from '../outbox';
-import { History, missingPart, updateLine } from './history';
-import { endingMethods, Transitions, type CallOfSession, type Participant } from './transitions';
+import { ended, joined, withId } from '../../../rpc/splice';
+import { Outbox, type Keeper } from '../outbox';
+import type { CallOfSession, Home, Participant } from './participants';
+import { endingMethods, Transitions } from './transitions';
 import { objectIn } from '../../../system/unless';
+
+const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
 /** The other requests of agents are about the files and terminals of one client. */
 function isForGuests({ method }: Message): boolean {
   return method === 'session/request_permission';
-}
-
-/** The connection whose process has the session. */
-export interface Home extends Participant {
-  /** Writes a line, with its line end, to the agent. */
-  toAgent(line: Line): void;
-  /** Passes a guest's request on under an id of our own, which it returns; `answer` gets the answer, under the guest's. */
-  callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string;
-  /** It is being stopped. */
-  readonly isStopping: boolean;
-  /** Whether a turn is open in that session. */
-  isInTurn(sessionId: string): boolean;
-  /** A guest has answered a request of the agent, which the client has open. */
-  answeredByGuest(agentId: string): void;
-  /** A session has no guests any more. */
-  lastGuestLeft(): void;
 }
 
 /** A request of the agent that is open. */
@@ -46,7 +40,9 @@ export class LiveSession {
   /** `hasJoined`: it was told that it has opened the session. */
   readonly #guests = new Map<Participant, { readonly hasJoined: boolean }>();
   /** What the agent has said and what it was asked. */
-  readonly #history: History;
+  #history: Outbox;
+  /** That is all that was said in it, as far as it is kept. */
+  #hasBeginning = false;
   /** The answer to the call that has opened it, JSON text. */
   #opened: string | undefined;
   readonly #transitions: Transitions;
@@ -61,10 +57,10 @@ export class LiveSession {
     readonly id: string,
     /** Where its agent is. */
     readonly home: Home,
-    keeper: Keeper,
+    private readonly keeper: Keeper,
   ) {
-    this.#history = new History(keeper);
-    this.#transitions = new Transitions(() => this.#history.forget());
+    this.#history = new Outbox(keeper);
+    this.#transitions = new Transitions(() => this.#forgetHistory());
   }
 
   /** Whether a connection has joined. */
@@ -131,7 +127,7 @@ export class LiveSession {
 
   /** A notification of the agent. */
   said(line: Buffer): void {
-    this.#history.add(line);
+    this.#history.push(line);
     const { audience } = this.#transitions;
     if (audience === 'all') this.#tellAll(line);
     else audience?.deliver(line, this.id);
@@ -175,15 +171,11 @@ export class LiveSession {
 
   /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
   prompted(by: Participant, message: Message): void {
-    // As in `changing`.
+    // In a turn, what is new cannot be told from what is past.
     this.#transitions.areForAll();
     for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
-      const line = updateLine(
-        this.id,
-        `{"sessionUpdate":"user_message_chunk","content":${jsonOf(message, block)}}`,
-      );
-      this.#history.add(line);
-      this.#tellAll(line, by);
+      const content = jsonOf(message, block);
+      this.#say(`{"sessionUpdate":"user_message_chunk","content":${content}}`, by);
     }
   }
 
@@ -219,8 +211,13 @@ export class LiveSession {
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
   #changed(by: Participant, opened: object, update: object): void {
     this.#opened &&= JSON.stringify({ ...objectIn(this.#opened), ...opened });
-    const line = updateLine(this.id, JSON.stringify(update));
-    this.#history.add(line);
+    this.#say(JSON.stringify(update), by);
+  }
+
+  /** What one client has done is told to the others, now and later; `update` is JSON text. */
+  #say(update: string, by: Participant): void {
+    const line = joined(updateLine(this.id, update));
+    this.#history.push(line);
     this.#tellAll(line, by);
   }
 
@@ -230,12 +227,12 @@ export class LiveSession {
    */
   join(guest: Participant, message: Message): boolean {
     const wantsPast = message.method === 'session/load';
-    const { isWhole } = this.#history;
+    const isWhole = this.#hasBeginning && this.#history.isWhole;
     const isKept = !wantsPast || isWhole || this.isInTurn;
     if (isKept || !this.hasGuest(guest)) this.#guests.set(guest, { hasJoined: isKept });
     if (!isKept) return false;
     if (wantsPast) {
-      if (!isWhole) guest.deliver(missingPart(this.id), this.id);
+      if (!isWhole) guest.deliver(joined(ownUpdateLine(this.id, ownMessage(missing))), this.id);
       for (const line of this.#history.lines) guest.deliver(line, this.id);
     }
     guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
@@ -262,16 +259,22 @@ export class LiveSession {
 
   #hasOpened(call: CallOfSession, answer: Message): void {
     const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
-    if (isTold || call.method === 'session/new') this.#history.complete();
+    if (isTold || call.method === 'session/new') this.#hasBeginning = true;
     this.#opened = bodyTextOf(answer) ?? '{}';
   }
 
   /** Nothing is kept, and nobody follows it any more. */
   #close(): void {
     for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
-    this.#history.forget();
+    this.#forgetHistory();
     this.#opened = undefined;
     for (const guest of this.#guests.keys()) this.leave(guest);
+  }
+
+  #forgetHistory(): void {
+    this.#history.forget();
+    this.#history = new Outbox(this.keeper);
+    this.#hasBeginning = false;
   }
 
   #askAll(guest: Participant): void {

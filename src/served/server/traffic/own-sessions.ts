@@ -1,6 +1,7 @@
-/** The sessions of one process, among those of all connections of its visitor. */
+/** The sessions of one process, among the sessions of all connections of its visitor. */
 import type { Keeper } from '../outbox';
-import { LiveSession, type Home } from './live-session';
+import { LiveSession } from './live-session';
+import type { Home } from './participants';
 import type { SessionClaims } from './session-claims';
 
 /** One process's. */

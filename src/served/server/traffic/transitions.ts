@@ -3,30 +3,16 @@
  * answers. The agent takes them in this order, so what it says until an answer belongs to the first of them.
  */
 
+import type { CallOfSession, Participant } from './participants';
+
 /** Calls that open a session that exists, perhaps in another connection. */
 export const joiningMethods: ReadonlySet<string> = new Set(['session/load', 'session/resume']);
 
 /** Calls after which the session is gone. */
 export const endingMethods: ReadonlySet<string> = new Set(['session/close', 'session/delete']);
 
-/** A client that follows a session. Lines are without line end. */
-export interface Participant {
-  /** Gives it a line; `stream` is the id of the session that the line is about, or empty. */
-  deliver(line: Buffer, stream: string): void;
-}
-
 /** Who gets what the agent says; nobody, if whoever has asked for it is gone. */
 type Audience = Participant | 'all' | undefined;
-
-/** A request of a client about a session. */
-export interface CallOfSession {
-  /** As the client sent it. */
-  readonly method: string;
-  /** The client. */
-  readonly by: Participant;
-  /** Of `session/set_mode`. */
-  readonly modeId: string | undefined;
-}
 
 interface Transition {
   readonly call: CallOfSession;

@@ -198,7 +198,7 @@ const rules: readonly (readonly [sentence: RegExp, remedy: string])[] = [
   ],
   [
     /violates PodSecurity|pod security policy/,
-    'name folders by volume claims instead of mounting those of a node, or have the administrator give the namespace a level that allows it',
+    'name folders by volume claims instead of mounting folders of a node, or have the administrator give the namespace a level that allows it',
   ],
 ];
 

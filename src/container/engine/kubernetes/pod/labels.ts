@@ -1,4 +1,4 @@
-/** Labels of containers and volumes, which may hold any text: those of Kubernetes may not, so an annotation has them all. */
+/** Labels of containers and volumes may hold any text. Labels of Kubernetes may not, so an annotation has them all. */
 import type { Labels } from '../../engine';
 import { objectIn } from '../../../../system/unless';
 

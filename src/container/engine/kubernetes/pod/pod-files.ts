@@ -1,6 +1,6 @@
 /**
  * The files that are put into a pod, which exists only once it runs. Files of root are in a Secret, and each is mounted from
- * there; those of the user are made by a container that runs first, as the user. That also joins what is added to a file of
+ * there; files of the user are made by a container that runs first, as the user. That also joins what is added to a file of
  * the image with that file: a Secret cannot be larger than 1 MiB, and the cluster keeps one for each pod.
  */
 import { posix } from 'node:path';
