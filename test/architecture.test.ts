@@ -10,8 +10,10 @@ import {
   strayUses,
   undocumented,
   upwardImports,
+  walkFaults,
   type Layers,
 } from './architecture-rules';
+import { walks } from './architecture-walks';
 
 /** From the lowest to the highest. An import goes to a lower layer or stays in its own folder. */
 const layers: Layers = [
@@ -153,6 +155,15 @@ describe('the sources', () => {
   test('never use the console', () => expect(strayUses(sources, 'console', [])).toEqual([]));
 });
 
+describe('a reader who follows', () => {
+  test.each(Object.entries(walks))(
+    '%s opens these files, each from one before it, and no more',
+    (_, walk) => {
+      expect(walkFaults(sources, walk)).toEqual([]);
+    },
+  );
+});
+
 test('each rule finds a breach', () => {
   const tree = parse({
     low: "import './high/a'; const { HOME } = process.env;",
@@ -173,4 +184,30 @@ test('each rule finds a breach', () => {
   expect(undocumented(tree, [])).toContain('high/a: a has no doc comment');
   expect(strayUses(tree, 'console', [])).toEqual(['commands/x:2 uses console']);
   expect(strayUses(tree, 'process.env', ['low'])).toEqual([]);
+});
+
+test('a walk with a gap, with files left out or set aside for nothing, or that is too long, is told', () => {
+  const tree = parse({
+    a: "import { b } from './b'; import { e } from './e'; import type { F } from './f';",
+    b: "import { c } from './c/c';",
+    'c/c': '',
+    d: '',
+    e: '',
+    f: '',
+  });
+  const walk = {
+    files: ['a', 'b', 'd', 'gone'],
+    aside: { 'c/': 'small', d: 'rare' },
+    most: { files: 3, lines: 2 },
+  };
+
+  expect(walkFaults(tree, walk)).toEqual([
+    'gone does not exist',
+    'nothing leads to d',
+    'nothing leads to gone',
+    'e, which a imports, is left out without a reason',
+    'd is set aside for nothing',
+    '4 files',
+    '3 lines',
+  ]);
 });

@@ -45,6 +45,14 @@ const service = (name, limitS, script, more = {}) => ({ name, limitS, script, ..
 const engine = ['node', 'test/engine/run.mjs'];
 const cluster = ['node', 'test/kubernetes/run.mjs'];
 const conformance = ['node', 'test/conformance/run.mjs'];
+/**
+ * Each test starts jest several times, and shows what only those who change the gate can break. The last option ends the
+ * list of patterns: behind it come names of files.
+ */
+const ofGate = [
+  ...['npx', 'jest', '--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/gate/**/*.test.ts'],
+  '--verbose=false',
+];
 const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
 const onCluster = { needs: ['engine-start', 'cluster-start'] };
 
@@ -79,6 +87,7 @@ export const phases = [
       [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
         suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], 'test/agents'),
+        suite('gate', 200, ofGate, 'test/gate', { inputs: ['.ci', 'package-lock.json', 'test/support'] }),
         suite('package', 200, ['npm', 'run', '-s', '--ignore-scripts', 'test:package', '--'], 'test/package'),
         suite('page', 300, ['node', 'test/browser/run.mjs'], 'test/browser'),
         suite('cuts', 600, ['npx', 'jest'], 'test/served/server/cuts.test.ts', {

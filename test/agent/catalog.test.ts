@@ -20,6 +20,15 @@ describe('catalog', () => {
 });
 
 describe('resolveAgent', () => {
+  test('knows how each agent is told to speak ACP', () => {
+    const commands = Object.keys(catalog).map((name) => resolveAgent(name, [], usual).command.join(' '));
+
+    expect(commands).toEqual([
+      ...['claude-agent-acp', 'gemini --acp', 'codex-acp', 'opencode acp', 'qwen --acp'],
+      ...['copilot --acp', 'cursor-agent acp'],
+    ]);
+  });
+
   test('finds a known agent, with the arguments of the command line behind its own', () => {
     expect(resolveAgent('gemini', ['--model', 'x y'], usual)).toMatchObject({
       name: 'gemini',

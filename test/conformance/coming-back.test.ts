@@ -195,10 +195,8 @@ describe('session/list of the next process', () => {
   });
 
   test('S10 leaves out a workspace as long as it is not there', async () => {
-    const world = await worlds.begin();
-    await used(world, 'a', 's1');
-    await leave(world);
-    rmSync(world.workspace('a'), { recursive: true });
+    await usedBefore('a', 's1');
+    rmSync(join(worlds.folder, 'a'), { recursive: true });
     const next = await worlds.begin(nowhere);
 
     expect(await listed(next)).toEqual([]);
@@ -248,9 +246,7 @@ describe('session/list of the next process', () => {
   });
 
   test('X4 a list that was cancelled is answered so, whatever is remembered', async () => {
-    const before = await worlds.begin();
-    await used(before, 'own', 's1');
-    await leave(before);
+    await usedBefore('own', 's1');
     const world = await worlds.begin();
     const own = await world.agent(world.workspace('own'));
     const error = { code: -32800, message: 'cancelled' };
@@ -360,10 +356,8 @@ describe('a session that is remembered and not open', () => {
   });
 
   test('S14 is forgotten when it is deleted and its workspace is no longer there', async () => {
-    const before = await worlds.begin();
-    const { id: sessionId } = await used(before, 'a', 's1');
-    await leave(before);
-    rmSync(before.workspace('a'), { recursive: true });
+    const { id: sessionId } = await usedBefore('a', 's1');
+    rmSync(join(worlds.folder, 'a'), { recursive: true });
     const world = await worlds.begin(nowhere);
 
     expect(await world.request('session/delete', { sessionId })).toEqual(success(itsId, {}));

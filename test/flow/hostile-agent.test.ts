@@ -187,6 +187,41 @@ describe('an agent', () => {
 
     expect(response.error).toEqual({ ...error, message: `${'x'.repeat(4_095)} …` });
   });
+
+  test('opens no more sessions by naming them than it was asked for', async () => {
+    const opening = world.ask('session/new', { cwd: hostile.agent.cwd, mcpServers: [] });
+    const asked = await hostile.agent.inbox.next('session/new');
+
+    for (let n = 0; n < 50; n++) hostile.agent.say(`early-${n}`, 'hello');
+    const updates = await sentBy(world, hostile.agent);
+    hostile.agent.send({ id: asked.id, error: { code: -32603, message: 'no' } });
+    await world.editor.response(opening);
+
+    expect(updates).toHaveLength(1);
+    const { sessionId } = updates[0]!.params as { sessionId: string };
+    expect(await world.request('session/prompt', { sessionId, prompt: [] })).toMatchObject({
+      error: { code: -32002 },
+    });
+  });
+
+  test('has each of its requests answered though its session is opened anew meanwhile', async () => {
+    const path = world.file('own/a', '');
+    const { agent, id } = hostile;
+    const rounds = 20;
+
+    for (let n = 0; n < rounds; n++) {
+      world.ask('session/load', { sessionId: id, cwd: agent.cwd, mcpServers: [] });
+      agent.send({ id: n, method: 'fs/read_text_file', params: { sessionId: 'hostile', path } });
+    }
+    for (let n = 0; n < rounds; n++) {
+      const load = await agent.answer('session/load');
+      await world.editor.response(load.id);
+    }
+    const passed = await sentBy(world, agent);
+    const refused = await sentTo(world, agent);
+
+    expect(passed.length + refused.length).toBe(rounds);
+  });
 });
 
 describe('an agent', () => {
@@ -229,43 +264,6 @@ describe('an agent', () => {
     const said = await world.lastWords();
     expect(said).toContain('refused to an agent');
     expect(said).not.toContain('token-abc');
-  });
-
-  test('opens no more sessions by naming them than it was asked for', async () => {
-    await start();
-    const opening = world.ask('session/new', { cwd: hostile.agent.cwd, mcpServers: [] });
-    const asked = await hostile.agent.inbox.next('session/new');
-
-    for (let n = 0; n < 50; n++) hostile.agent.say(`early-${n}`, 'hello');
-    const updates = await sentBy(world, hostile.agent);
-    hostile.agent.send({ id: asked.id, error: { code: -32603, message: 'no' } });
-    await world.editor.response(opening);
-
-    expect(updates).toHaveLength(1);
-    const { sessionId } = updates[0]!.params as { sessionId: string };
-    expect(await world.request('session/prompt', { sessionId, prompt: [] })).toMatchObject({
-      error: { code: -32002 },
-    });
-  });
-
-  test('has each of its requests answered though its session is opened anew meanwhile', async () => {
-    await start();
-    const path = world.file('own/a', '');
-    const { agent, id } = hostile;
-    const rounds = 20;
-
-    for (let n = 0; n < rounds; n++) {
-      world.ask('session/load', { sessionId: id, cwd: agent.cwd, mcpServers: [] });
-      agent.send({ id: n, method: 'fs/read_text_file', params: { sessionId: 'hostile', path } });
-    }
-    for (let n = 0; n < rounds; n++) {
-      const load = await agent.answer('session/load');
-      await world.editor.response(load.id);
-    }
-    const passed = await sentBy(world, agent);
-    const refused = await sentTo(world, agent);
-
-    expect(passed.length + refused.length).toBe(rounds);
   });
 
   test('names only so many sessions, which is told once', async () => {

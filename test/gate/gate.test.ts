@@ -55,7 +55,6 @@ const plain = (command: string, more: object = {}) => ({
   ...{ name: 'plain', limitS: 600, command: ['bash', '-c', command] },
   ...more,
 });
-/** Each starts jest several times, and shows what only who changes the gate can break. */
 
 const passes = `test('passes', () => undefined);`;
 /** Passes from the second time on. */

@@ -1,7 +1,7 @@
 /** What waits for the start of an agent, in its order. */
 import { ByteBudget } from '../../rpc/byte-budget';
 import type { CaiError } from '../../errors';
-import { queueToAgent } from './child-failures';
+import { crowded, queueToAgent } from './child-failures';
 
 /** Something to send once the agent has started. */
 export interface HeldTask {
@@ -19,15 +19,17 @@ export class HeldTasks {
   readonly #budget: ByteBudget<HeldTask>;
 
   /** `limitBytes`: for what all tasks will write. */
-  constructor(limitBytes: number) {
+  constructor(
+    private readonly agent: string,
+    limitBytes: number,
+  ) {
     this.#budget = new ByteBudget(limitBytes, queueToAgent, ({ bytes }) => bytes);
   }
 
-  /** Adds a task; where there is no room for it, returns why, as a part of a sentence. */
-  add(task: HeldTask): string | undefined {
-    if (!this.#budget.take(task)) return this.#budget.excessWith(task);
-    this.#tasks.push(task);
-    return undefined;
+  /** Adds a task, or fails it where there is no room for it. */
+  add(task: HeldTask): void {
+    if (this.#budget.take(task)) this.#tasks.push(task);
+    else task.onFailure(crowded(this.agent, this.#budget.excessWith(task)));
   }
 
   /** Takes out all tasks. An agent starts once, so that none is added afterwards. */

@@ -14,7 +14,7 @@ import type { Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
 import { overLimit } from '../../rpc/byte-budget';
 import type { PathMap } from '../../system/paths/path-map';
-import { crowded, queueToAgent, stalled, tooLate, undelivered } from './child-failures';
+import { queueToAgent, stalled, tooLate, undelivered } from './child-failures';
 import type { AgentHello } from '../profiles/initialize';
 import type { ChildRecorder } from '../recording/recorder';
 import { AgentStarts } from './agent-starts';
@@ -89,7 +89,7 @@ export class WorkspaceChild {
       onFailure: (reason) => this.#failed(reason),
       onEnd: (reason) => this.#end(reason),
     });
-    this.#held = new HeldTasks(options.inputBudgetBytes);
+    this.#held = new HeldTasks(agent.name, options.inputBudgetBytes);
     this.lane = options.writer.lane(() => {
       this.#isHeldBack = false;
       this.resume();
@@ -167,14 +167,9 @@ export class WorkspaceChild {
 
   /** Runs a task now, or when the agent has started. */
   whenReady(task: HeldTask): void {
-    if (this.#state === 'ready') {
-      task.run();
-    } else if (this.#state !== 'starting') {
-      task.onFailure(this.endReason ?? tooLate(this.name));
-    } else {
-      const excess = this.#held.add(task);
-      if (excess !== undefined) task.onFailure(crowded(this.name, excess));
-    }
+    if (this.#state === 'ready') task.run();
+    else if (this.#state === 'starting') this.#held.add(task);
+    else task.onFailure(this.endReason ?? tooLate(this.name));
   }
 
   /** The agent has answered `initialize`: what waited goes to it. */

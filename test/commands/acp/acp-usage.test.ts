@@ -1,5 +1,6 @@
 import { catalog } from '../../../src/agent/catalog';
 import { runCli, runInTerminal, userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 
 const hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n';
 
@@ -19,9 +20,9 @@ describe('cai --acp', () => {
   test.each(['nobody', './mine', '/usr/bin/env', 'constructor', '__proto__', ''])(
     'does not start "%s", which is no agent',
     async (name) => {
-      const options = { ...userWith('[agents.mine]\ncommand = ["x"]'), input: hello };
+      const options = userWith('[agents.mine]\ncommand = ["x"]');
 
-      const { status, stdout, stderr } = await runCli(['--acp', name], options);
+      const { status, stdout, stderr } = await runHere(['--acp', name], options);
 
       expect(status).toBe(1);
       expect(stdout).toBe('');
@@ -44,9 +45,9 @@ describe('cai --acp', () => {
     ['an agent without a command', '\n[agents.x]\nname = "X"', '2:9', '"agents.x" lacks "command"'],
     ['what is not TOML', '[acp\n', '1:5', ''],
   ])('ends before anything else for a config with %s', async (_, config, place, text) => {
-    const options = { ...userWith(config), input: hello };
+    const options = userWith(config);
 
-    const { status, stdout, stderr } = await runCli(['--acp', 'claude'], options);
+    const { status, stdout, stderr } = await runHere(['--acp', 'claude'], options);
 
     expect(status).toBe(2);
     expect(stdout).toBe('');
@@ -57,7 +58,10 @@ describe('cai --acp', () => {
   test.each([[['--acp', 'claude', '--model', 'x']], [['acp']], [[]]])(
     'takes the token of a sign-in behind its arguments: cai %j',
     async (args) => {
-      const { status, stdout, stderr } = await runCli([...args, `--sign-in=${'0'.repeat(32)}`], userWith(''));
+      const { status, stdout, stderr } = await runHere(
+        [...args, `--sign-in=${'0'.repeat(32)}`],
+        userWith(''),
+      );
 
       expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
       expect(stderr).toContain('this token is unknown');

@@ -37,15 +37,10 @@ describe('cai --acp', () => {
     expect(await argumentsOf({ args: [], ...withProgram('claude-agent-acp') })).toEqual([]);
   });
 
-  test.each([
-    ['claude', 'claude-agent-acp', []],
-    ['gemini', 'gemini', ['--acp']],
-    ['codex', 'codex-acp', []],
-    ['opencode', 'opencode', ['acp']],
-    ['qwen', 'qwen', ['--acp']],
-    ['copilot', 'copilot', ['--acp']],
-  ])('starts the known agent %s by its own command', async (name, program, args) => {
-    expect(await argumentsOf({ args: [name, 'more'], ...withProgram(program) })).toEqual([...args, 'more']);
+  test('starts a known agent by its own command', async () => {
+    const options = { args: ['gemini', 'more'], ...withProgram('gemini') };
+
+    expect(await argumentsOf(options)).toEqual(['--acp', 'more']);
   });
 
   test('lets the config replace the command of a known agent', async () => {
@@ -60,8 +55,8 @@ describe('cai --acp', () => {
   describe('in test mode', () => {
     const env = { CAI_ACP_TEST_MODE: '1' };
 
-    test.each(['anything', 'claude'])('runs exactly "%s --acp"', async (name) => {
-      const options = { args: [name, 'more'], ...withProgram(name, env) };
+    test('runs exactly "claude --acp"', async () => {
+      const options = { args: ['claude', 'more'], ...withProgram('claude', env) };
 
       expect(await argumentsOf(options)).toEqual(['--acp', 'more']);
     });

@@ -30,7 +30,7 @@ export class LocalCopy {
   /** `path` is where the container finds programs. */
   constructor(private readonly path = process.env.PATH!) {
     mkdirSync(this.root);
-    git(this.root, 'init', '--quiet', '--initial-branch=main');
+    git(this.root, 'init', '--quiet', '--template=', '--initial-branch=main');
   }
 
   /** `run` as that of an SSH connection. */

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { settingsForUse, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
 import { loadConfig, type Config } from '../../../src/config/config';
+import { authorityOf } from '../../../src/network/keys/authority';
 import { AgentFolders } from '../../../src/system/paths/agent-folders';
 import { besidesOf, readBaseline } from '../../../src/workspace/protect/baseline';
 import { recorded } from '../../../src/workspace/records';
@@ -18,6 +19,10 @@ let home: string;
 let root: string;
 let host: Host;
 
+/** The state of a user who has an authority for keys: making one takes long. */
+const known = newFolder();
+beforeAll(() => authorityOf(known));
+
 beforeEach(() => {
   home = newFolder();
   root = newFolder();
@@ -26,6 +31,7 @@ beforeEach(() => {
 
 function settings(changes: Partial<Config> = {}, of = settingsOf, workspace = root): Promise<Settings> {
   const config = { ...loadConfig(host), ...changes };
+  if (of === settingsForUse) cpSync(known, host.folders.state, { recursive: true });
   return of({ config, workspace, agent: 'claude', authorizedKey: 'key', host });
 }
 

@@ -1,6 +1,6 @@
 import type { Json } from '../../support/inbox';
 import { failure, success } from '../../support/messages';
-import { Editor } from './editor';
+import { EditorHere } from './editor';
 import { ScriptedServer, type ServedConnection, type ScriptedServerOptions } from './scripted-server';
 
 const capabilities = { loadSession: true, sessionCapabilities: { resume: {} } };
@@ -11,24 +11,21 @@ const hello = { protocolVersion: 1, clientCapabilities: { elicitation: { url: {}
 const told = { protocolVersion: 1, clientCapabilities: { elicitation: { url: {} }, terminal: false } };
 
 let server: ScriptedServer;
-let editor: Editor;
+let editor: EditorHere;
 let connection: ServedConnection;
 
 afterEach(async () => {
-  editor.process.kill('SIGKILL');
-  await editor.ended();
-  await server.close();
+  await Promise.all([editor.end(), server.close()]);
 });
 
 /** An editor and a server that know each other. */
 async function start(
   agentCapabilities: Json = capabilities,
   options: ScriptedServerOptions = {},
-  args: readonly string[] = [],
+  isTrusted = false,
 ): Promise<void> {
   server = new ScriptedServer(options);
-  const url = `ws://127.0.0.1:${await server.listen()}`;
-  editor = new Editor([...args, url], { CAI_LOG_LEVEL: 'silent' });
+  editor = new EditorHere(`ws://127.0.0.1:${await server.listen()}`, '', isTrusted);
   connection = await server.connection();
   await served(editor.request('initialize', hello), 'initialize', { protocolVersion: 1, agentCapabilities });
 }
@@ -312,7 +309,7 @@ describe('a server that is started anew in the middle of a turn', () => {
 
   test('gets sign-ins again, and initialize under its own id if nobody has answered it', async () => {
     server = new ScriptedServer();
-    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], { CAI_LOG_LEVEL: 'silent' });
+    editor = new EditorHere(`ws://127.0.0.1:${await server.listen()}`);
     connection = await server.connection();
     const answer = editor.request('initialize', hello);
     const first = await connection.inbox.next('initialize');
@@ -378,8 +375,8 @@ describe('a line', () => {
   test('that no frame can carry is answered here, and all others pass as they are', async () => {
     await start();
     const odd = '{"jsonrpc":"2.0",  "method":"_odd","params":{"text":"\\u00e9 é \u2028"}}';
-    editor.process.stdin.write(Buffer.from([0x7b, 0xff, 0x7d, 10]));
-    editor.process.stdin.write(`${odd}\r\n\n`);
+    editor.input.write(Buffer.from([0x7b, 0xff, 0x7d, 10]));
+    editor.input.write(`${odd}\r\n\n`);
 
     expect(await editor.inbox.next(({ id }) => id === null)).toEqual(failure(null, -32700));
     await connection.inbox.next('_odd');
@@ -400,11 +397,8 @@ describe('a line', () => {
 
 test('an over-long line of the editor is refused here', async () => {
   server = new ScriptedServer();
-  editor = new Editor(
-    [`ws://127.0.0.1:${await server.listen()}`],
-    { CAI_LOG_LEVEL: 'silent' },
-    '[acp]\nmax_line_from_editor = "1MiB"',
-  );
+  const config = '[acp]\nmax_line_from_editor = "1MiB"';
+  editor = new EditorHere(`ws://127.0.0.1:${await server.listen()}`, config);
   connection = await server.connection();
   const long = 'x'.repeat(2 ** 20);
   const id = editor.ask('_long', { long });
@@ -492,7 +486,7 @@ describe('what would act on the machine of the editor', () => {
   });
 
   test('is passed on for a server that is trusted', async () => {
-    await start(capabilities, {}, ['--trust-server']);
+    await start(capabilities, {}, true);
     expect(await introduced()).toEqual([everything, authMethods]);
 
     connection.send({ id: 'a', method: 'fs/read_text_file', params: { sessionId: 's', path: '/x' } });

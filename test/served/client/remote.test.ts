@@ -7,17 +7,23 @@ import { isNightly } from '../../support/nightly';
 import { residentBytes, untilIdle } from '../../support/processes';
 import { newFolder } from '../../support/temp-folder';
 import { CuttingProxy, type Cut } from './cutting-proxy';
-import { Editor } from './editor';
+import { Editor, EditorHere } from './editor';
 import { ScriptedServer, type ServedConnection } from './scripted-server';
 
 const quiet = { CAI_LOG_LEVEL: 'silent' };
 let server: ScriptedServer;
 let editor: Editor;
+/** In the place of `editor`, where a test needs no program. */
+let here: EditorHere | undefined;
 let proxy: CuttingProxy | undefined;
 
 afterEach(async () => {
-  editor.process.kill('SIGKILL');
-  await editor.ended();
+  if (here === undefined) {
+    editor.process.kill('SIGKILL');
+    await editor.ended();
+  }
+  await here?.end();
+  here = undefined;
   proxy?.close();
   proxy = undefined;
   await server.close();
@@ -37,6 +43,13 @@ async function start(env: NodeJS.ProcessEnv = quiet): Promise<ServedConnection> 
   server = new ScriptedServer();
   editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], env);
   return await server.connection();
+}
+
+/** As `start`, without a program. */
+async function startHere() {
+  server = new ScriptedServer();
+  here = new EditorHere(`ws://127.0.0.1:${await server.listen()}`);
+  return { editor: here, connection: await server.connection() };
 }
 
 /** As `start`; the server has then closed the socket because nothing passed, and the editor has noticed. */
@@ -93,7 +106,7 @@ describe('a connection', () => {
   );
 
   test.each([1011, undefined])('goes on after the end of a socket with %s', async (code) => {
-    const connection = await start();
+    const { editor, connection } = await startHere();
     connection.send({ method: '_one' });
     await editor.inbox.next('_one');
     editor.ask('_ask');
@@ -132,7 +145,7 @@ describe('a connection', () => {
 
   test('is over after the end of a socket with 1009', async () => {
     const code = 1009;
-    const connection = await start();
+    const { editor, connection } = await startHere();
     const id = editor.ask('_ask');
     await connection.inbox.next('_ask');
     connection.cut(code);
@@ -153,7 +166,7 @@ describe('a connection', () => {
   });
 
   test('is over if the server has more messages than were sent', async () => {
-    const connection = await start();
+    const { editor, connection } = await startHere();
     const id = editor.ask('_ask');
     await connection.inbox.next('_ask');
     connection.received = 9;
@@ -195,7 +208,7 @@ describe('a connection', () => {
   });
 
   test('asks after every 256 messages what has come', async () => {
-    const connection = await start();
+    const { editor, connection } = await startHere();
     for (let number = 1; number <= 600; number++) editor.ask('_ask');
     await connection.pinged(2);
 

@@ -1,8 +1,13 @@
 import { Served } from '../../support/served';
 import { StreamableClient } from '../../support/streamable';
 
+/** With the usual settings. */
+let usual: Served;
 let server: Served;
-afterEach(() => server.end());
+beforeAll(async () => (usual = await Served.start()));
+beforeEach(() => (server = usual));
+afterEach(async () => void (server !== usual && (await server.end())));
+afterAll(() => usual.end());
 
 test('are as many as the configuration allows', async () => {
   server = await Served.start({ config: '[serve]\nconnections = 1' });
@@ -21,7 +26,6 @@ test('are as many as the configuration allows', async () => {
 });
 
 test('are to the agent that is named, or to the first that is served', async () => {
-  server = await Served.start();
   const nameOf = async (path: string): Promise<unknown> => {
     const client = new StreamableClient(server);
     const body = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}';
@@ -50,7 +54,6 @@ test('are ended when nothing passes for long', async () => {
 });
 
 test('know no connection of another kind', async () => {
-  server = await Served.start();
   const client = new StreamableClient(server);
   await client.initialize();
   const response = await client.send('GET', {
@@ -62,7 +65,5 @@ test('know no connection of another kind', async () => {
 });
 
 test('are refused with agents that do not exist before the server listens', async () => {
-  server = await Served.start();
-
   await expect(Served.start({ args: ['--agent', 'none'] })).rejects.toThrow('none');
 });

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import type { Request } from '../../../src/served/server/door/request-rules';
 import type { Visitor } from '../../../src/served/server/door/visitor';
 import { Bodies } from '../../../src/served/server/http/body';
+import { certificate } from '../../support/certificate';
 import { cai } from '../../support/cli';
 import { hastened } from '../../support/hastened';
 import { patienceMs } from '../../support/patience';
 import { Served } from '../../support/served';
-import { newFolder } from '../../support/temp-folder';
 
 let served: Served | undefined;
 const sockets: Socket[] = [];
@@ -74,23 +74,8 @@ test('a client that is refused cannot hold its socket', async () => {
 test(
   'a client of HTTP/2 that asks for nothing cannot hold its socket',
   async () => {
-    const folder = newFolder();
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const how = [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=localhost',
-    ];
-    execFileSync('openssl', [...how, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-    const args = ['--tls-cert', cert, '--tls-key', key];
+    const { certFile, keyFile } = certificate();
+    const args = ['--tls-cert', certFile, '--tls-key', keyFile];
     served = await Served.start({ listen: ['https://127.0.0.1:0'], args, env: hastened });
     const client = http2.connect(served.url, { rejectUnauthorized: false });
     const closed = once(client, 'close');

@@ -10,6 +10,7 @@ import { Host } from '../../../../src/system/host';
 import { tlsOptionsOf } from '../../../../src/served/server/door/tls';
 import { isRefusal, type Refusal, type Visitor } from '../../../../src/served/server/door/visitor';
 import { expectedError } from '../../../expected-error';
+import { newKey } from '../../../support/certificate';
 import { newFolder } from '../../../support/temp-folder';
 import { newDoor, outcome, users } from './served';
 
@@ -18,22 +19,12 @@ describe('a certificate of a client', () => {
   const file = (name: string): string => join(folder, name);
   const openssl = (...args: string[]) =>
     execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
 
   beforeAll(() => {
     for (const ca of ['ca', 'evil-ca'])
       openssl('req', '-x509', ...newKey, '-subj', `/CN=${ca}`, '-keyout', `${ca}.key`, '-out', `${ca}.pem`);
-    openssl(
-      'req',
-      '-x509',
-      ...newKey,
-      '-subj',
-      '/CN=localhost',
-      '-keyout',
-      'server.key',
-      '-out',
-      'server.pem',
-    );
+    const files = ['-keyout', 'server.key', '-out', 'server.pem'];
+    openssl('req', '-x509', ...newKey, '-subj', '/CN=localhost', ...files);
     issue('ann', 'ca', '/CN=ann');
     issue('forged', 'evil-ca', '/CN=ann');
     issue('owner', 'ca', '/CN=owner');
@@ -44,20 +35,8 @@ describe('a certificate of a client', () => {
 
   function issue(name: string, ca: string, subject: string): void {
     openssl('req', ...newKey, '-subj', subject, '-keyout', `${name}.key`, '-out', `${name}.csr`);
-    openssl(
-      'x509',
-      '-req',
-      '-days',
-      '2',
-      '-in',
-      `${name}.csr`,
-      '-CA',
-      `${ca}.pem`,
-      '-CAkey',
-      `${ca}.key`,
-      '-out',
-      `${name}.pem`,
-    );
+    const by = ['-CA', `${ca}.pem`, '-CAkey', `${ca}.key`];
+    openssl('x509', '-req', '-days', '2', '-in', `${name}.csr`, ...by, '-out', `${name}.pem`);
   }
 
   async function serving() {
