@@ -4,7 +4,7 @@
  * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
-import { CaiError } from '../../errors';
+import type { CaiError } from '../../errors';
 import type { PathMap } from '../../system/paths/path-map';
 import type { PinnedFolder } from '../../system/paths/pinned-folder';
 import { withOwnLine, type Call } from './call';
@@ -151,9 +151,7 @@ export class Session {
 
   /** The failure of a call that could not wait. */
   crowded(call: Call): CaiError {
-    const excess = this.budget.excessWith(withOwnLine(call));
-    const text = `too much waits until session ${this.editorId} can go on: ${excess}: try again later`;
-    return new CaiError('AGENT_STALLED', text);
+    return this.budget.crowded(this.editorId, withOwnLine(call));
   }
 
   /** Takes the waiting prompts out, in their order. */

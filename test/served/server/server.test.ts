@@ -182,7 +182,7 @@ test('while it ends it takes nobody more, neither by a new socket nor by one tha
   await expect(once(connect(http, '127.0.0.1'), 'connect')).rejects.toThrow('ECONNREFUSED');
   expect(await asking).toMatch(/^HTTP\/1.1 503 .*this server is being ended/s);
   expect(await upgrading).toMatch(/^HTTP\/1.1 503 .*this server is being ended\n$/s);
-  expect(await plain).toBe('this server is being ended\n');
+  expect(await plain).toBe('503 this server is being ended\n');
 });
 
 test('it goes on when sockets cannot be taken, and its log says so', async () => {
