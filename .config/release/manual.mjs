@@ -1,12 +1,13 @@
-/* The manual page cai(1): the help of `cai`, and of each command that completion offers, as it stands. */
+/* The manual page cai(1): the help of `cai`, and of each command that it names, as it stands. */
 import { execFileSync } from 'node:child_process';
 
 /** `program`: the path of `bin/cai`. Returns the page as man(7) has it. */
 export function manualOf(program, version) {
   const run = (...args) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' });
-  const [title, ...help] = run('--help').split('\n');
-  const offers = run('complete', '--', '').split('\n');
-  const commands = offers.map((line) => line.split('\t')[0]).filter((name) => /^(?!acp$)[a-z]/.test(name));
+  const all = run('--help');
+  const [title, ...help] = all.split('\n');
+  const named = [...all.matchAll(/^ {2}cai ([a-z]+)/gm)].map(([, name]) => name);
+  const commands = [...new Set(named)].filter((name) => name !== 'acp');
   return [
     `.TH CAI 1 "" "cai ${version}"`,
     ...['.SH NAME', shown(title)],

@@ -131,6 +131,7 @@ describe('what an agent gives back', () => {
     const trap = join(copy.home, 'trap');
     writeFileSync(trap, `#!/bin/sh\ntouch '${copy.home}/owned'\n`);
     chmodSync(trap, 0o755);
+    mkdirSync(join(copy.root, '.git/hooks'), { recursive: true });
     for (const hook of ['reference-transaction', 'post-merge', 'post-checkout', 'pre-auto-gc'])
       symlinkSync(trap, join(copy.root, '.git/hooks', hook));
     const reached = await broughtBy(bundleWith('refs/heads/main'));

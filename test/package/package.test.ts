@@ -50,7 +50,7 @@ describe('the package', () => {
       'LICENSE',
       'README.md',
       ...['bin/cai', 'bin/cai-cursor', 'dist/LICENCES.txt'],
-      ...['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'registry'].map(
+      ...['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'commands'].map(
         (each) => `dist/commands/${each}.js`,
       ),
       'dist/cursor/main.js',

@@ -173,6 +173,7 @@ import { outgrownRoot } from './src/workspace/trust';
   `);
 
   test('always finds a record among processes that write it at once', async () => {
+    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
     const programs = Array.from({ length: 4 }, () => run(recorder, [new Host(env).folders.state], env));
 
     const ends = await Promise.all(programs.map((program) => once(program, 'exit')));
