@@ -103,7 +103,7 @@ const exec: Walk = {
     'container/ssh/pace': 'pauses streams',
     'container/ssh/window': 'a number',
   },
-  most: { files: 40, lines: 5_266 },
+  most: { files: 40, lines: 5_500 },
 };
 
 /** A frame from a client of `cai serve` to its process, and one back. */

@@ -68,6 +68,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['doctor', 'check what is missing, and how to fix it', () => import('./doctor/doctor')],
     ['config', 'show the configuration in effect; get, set, edit', () => import('./workspace/config')],
     ['update', 'install the newest version, or say how', () => import('./setup/update')],
+    ['uninstall', 'remove what cai has made for you', () => import('./setup/uninstall')],
     ['completion SHELL', 'complete words by TAB in bash, zsh, fish', () => import('./setup/completion')],
     ['trust', "allow what a repository's configuration asks for", () => import('./workspace/trust')],
     ['NAME --help', 'more about a command'],

@@ -13,6 +13,7 @@ import {
 import { dirname } from 'node:path';
 import { applyEdits, modify, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { unlessFails } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
 /**
@@ -54,6 +55,12 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
     throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`);
   }
   return true;
+}
+
+/** The names in the object at the end of the path; empty where none is, or the file cannot be read. */
+export function namesInFile(file: string, path: readonly string[]): string[] {
+  const settings: unknown = parse(unlessFails(() => read(file)) ?? '');
+  return Object.keys(valueAt(settings, path) ?? {});
 }
 
 function valueAt(settings: unknown, path: readonly string[]): unknown {

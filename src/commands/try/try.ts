@@ -73,7 +73,12 @@ async function open(client: Client, { cwd }: Host, agent: string): Promise<unkno
     return sessionId;
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== rpcCode.authRequired) throw error;
-    throw new CaiError('AGENT_START', `${error.message}: run "cai login ${agent}", then try again`);
+    throw new CaiError(
+      'AGENT_START',
+      error.message.includes('cai login')
+        ? error.message
+        : `${error.message}: run "cai login ${agent}", then try again`,
+    );
   }
 }
 

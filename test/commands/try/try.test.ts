@@ -59,13 +59,16 @@ test.each([
   expect(result.status).toBe(status);
 });
 
-test('says how to sign in', async () => {
+test.each([
+  ['Authentication required', 'Authentication required: run "cai login locked", then try again'],
+  ['To sign in, run: cai login locked', 'To sign in, run: cai login locked'],
+])('says once how to sign in, after "%s"', async (message, advice) => {
   const locked = join(user.cwd, 'locked.js');
   writeFileSync(
     locked,
     `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
       const { id, method } = JSON.parse(line);
-      const answer = method === 'initialize' ? { result: { protocolVersion: 1 } } : { error: { code: -32000, message: 'Authentication required' } };
+      const answer = method === 'initialize' ? { result: { protocolVersion: 1 } } : { error: { code: -32000, message: '${message}' } };
       if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
     });`,
   );
@@ -73,6 +76,6 @@ test('says how to sign in', async () => {
 
   const { status, stderr } = await runCli(['try', 'locked', 'hi'], user);
 
-  expect(stderr).toContain('cai: Authentication required: run "cai login locked", then try again\n');
+  expect(stderr).toContain(`cai: ${advice}\n`);
   expect(status).toBe(11);
 });

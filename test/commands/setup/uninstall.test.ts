@@ -1,0 +1,82 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { removalOf } from '../../../src/commands/setup/uninstall';
+import { userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
+
+const settings = '{\n  "theme": "x" // mine\n}\n';
+
+/** A user with Zed, who has used cai, and whose engine is gone. */
+async function used() {
+  const user = userWith('[container]\npids = 200\n', { DOCKER_HOST: 'unix:///no/such/engine.sock' });
+  const zed = join(user.cwd!, '.config/zed/settings.json');
+  const state = join(user.cwd!, '.local/state/containai');
+  mkdirSync(join(zed, '..'), { recursive: true });
+  writeFileSync(zed, settings);
+  await runHere(['setup', 'zed'], user);
+  await runHere(['setup', 'zed', '--agent', 'codex'], user);
+  mkdirSync(state, { recursive: true });
+  return { user, zed, state };
+}
+
+test('removes what is remembered and what stands in editors, and keeps the configuration', async () => {
+  const { user, zed, state } = await used();
+
+  const { status, stdout, stderr } = await runHere(['uninstall', '--yes'], user);
+
+  expect(stdout).toContain(`Claude (cai) in ${zed}`);
+  expect(stdout).toContain(state);
+  expect(stderr).toMatch(/^cai: containers, data and images stay: the engine at .* is not running/);
+  expect(stderr).toMatch(/is yours and stays; to remove the program, remove .* and what leads to it\n$/);
+  expect(status).toBe(1);
+  expect(existsSync(state)).toBe(false);
+  expect(readFileSync(zed, 'utf8')).toBe(settings);
+  expect(existsSync(user.file)).toBe(true);
+});
+
+test('shows all of it, and changes nothing, with --dry-run', async () => {
+  const { user, zed, state } = await used();
+  const before = readFileSync(zed, 'utf8');
+
+  const { status, stdout } = await runHere(['uninstall', '--dry-run'], user);
+
+  expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual([
+    'KIND',
+    'entry',
+    'entry',
+    'folder',
+    '',
+  ]);
+  expect(status).toBe(0);
+  expect(existsSync(state)).toBe(true);
+  expect(readFileSync(zed, 'utf8')).toBe(before);
+});
+
+test('asks nobody who cannot answer', async () => {
+  const { user, state } = await used();
+
+  expect(await runHere(['uninstall'], user)).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('Use --yes to remove these, or --dry-run to see them.') as string,
+  });
+  expect(existsSync(state)).toBe(true);
+});
+
+test.each([
+  [
+    '/home/ann/.npm/lib/node_modules/containai',
+    'run: npm uninstall --global --prefix /home/ann/.npm containai',
+  ],
+  [
+    '/opt/homebrew/Cellar/containai/0.1.0/libexec/lib/node_modules/containai',
+    'run: brew uninstall containai',
+  ],
+  ['/home/ann/.local/lib/containai', 'remove /home/ann/.local/lib/containai and what leads to it'],
+])('says how the program in %s goes', (folder, words) => {
+  expect(removalOf(folder)).toBe(words);
+});
+
+test('says how a single file goes', () => {
+  expect(removalOf(undefined, '/usr/bin/cai')).toBe('run: apt remove containai');
+  expect(removalOf(undefined, '/home/ann/bin/cai')).toBe('remove /home/ann/bin/cai');
+});
