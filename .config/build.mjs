@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build as bundle } from 'esbuild';
 import ts from 'typescript';
 
@@ -70,10 +70,15 @@ await build({ ...options, entryPoints: ['src/main.ts'] });
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
 // `bin/cai-cursor`, an agent of its own, of which `cai` loads nothing.
 await build({ ...options, entryPoints: ['src/cursor/main.ts'] });
-// For browsers: `cai serve` sends them these files.
+// For browsers: `cai serve` and `cai inspect` send them these files.
 await build({
   absWorkingDir: root,
-  entryPoints: { app: 'src/served/page/main.ts', style: 'src/served/page/style.css' },
+  entryPoints: {
+    app: 'src/served/page/main.ts',
+    style: 'src/served/page/style.css',
+    inspect: 'src/served/page/inspect/main.ts',
+    'inspect-style': 'src/served/page/inspect/inspect.css',
+  },
   outdir: 'dist/page',
   bundle: true,
   minify: true,
@@ -81,7 +86,8 @@ await build({
   target: ['es2022', 'safari15.4', 'firefox115', 'chrome110'],
   logLevel: 'error',
 });
-copyFileSync(join(root, 'src/served/page/index.html'), join(root, 'dist/page/index.html'));
+for (const page of ['index.html', 'inspect/inspect.html'])
+  copyFileSync(join(root, 'src/served/page', page), join(root, 'dist/page', basename(page)));
 // It runs as a process of its own, so it is not bundled.
 cpSync(join(root, 'node_modules/@devcontainers/cli'), join(root, 'dist/devcontainers-cli'), {
   recursive: true,

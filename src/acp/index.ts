@@ -6,6 +6,7 @@ export { type KnownAnswer, Profiles } from './profiles/profiles';
 export { Proxy } from './proxy';
 export type { ProxyOptions } from './proxy-options';
 export { harmless } from './recording/harmless';
+export { InspectedRecording } from './recording/inspected-recording';
 export { Playback, type PlaybackOptions } from './recording/playback';
 export { Recorder } from './recording/recorder';
 export { type RecordedLine, maxRecordingBytes, readRecording } from './recording/recording';

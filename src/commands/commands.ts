@@ -33,6 +33,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['--acp --record FILE [agent...]', 'record all messages, without secrets;'],
     ['', 'the option may also follow the agent'],
     ['replay FILE', 'play a recording to an editor or an agent', () => import('./records/replay')],
+    ['inspect [FILE]', 'show a recording in the browser; --live', () => import('./records/inspect')],
   ],
   "In the workspace's container, which is created when needed": [
     ['exec COMMAND...', 'run a command', () => import('./run/exec')],

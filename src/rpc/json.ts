@@ -1,5 +1,5 @@
 /** The door to `json/`: what others than `rpc/` need to read JSON as bytes. */
-export { closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json/bytes';
+export { closeBrace, closeBracket, colon, comma, newline, openBrace, openBracket, quote } from './json/bytes';
 export { stringEnd, unquote } from './json/string';
 export { scalarEnd, skipSpace } from './json/tokens';
 export { planOf } from './json/wanted-places';

@@ -63,7 +63,9 @@ describe('the package', () => {
       ].map((each) => `dist/devcontainers-cli/${each}`),
       ...['connect.d.ts', 'index.d.ts', 'index.js', 'message.d.ts'].map((each) => `dist/embed/${each}`),
       ...['dist/errors.d.ts', 'dist/main.js'],
-      ...['app.js', 'index.html', 'style.css'].map((each) => `dist/page/${each}`),
+      ...['app.js', 'index.html', 'inspect-style.css', 'inspect.html', 'inspect.js', 'style.css'].map(
+        (each) => `dist/page/${each}`,
+      ),
       ...['man/cai.1', 'package.json'],
     ]);
     expect(inSource.length).toBeLessThan(30);

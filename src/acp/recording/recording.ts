@@ -42,14 +42,21 @@ export function readRecording(text: string, name: string): RecordedLine[] {
     throw new CaiError('REPLAY', `${name} is no recording that this version of cai can read`);
   }
   return records.flatMap((record, index) => {
-    const bytes = bytesOf(record);
-    if (bytes === undefined || !sides.includes(record.side)) return [];
-    const { ms, child, side } = record as { ms: number; child?: number; side: Side };
+    const bytes = contentOf(record);
+    const { side } = record;
+    if (bytes === undefined || !isSide(side)) return [];
+    const { ms, child } = record as { ms: number; child?: number };
     return [{ number: index + 2, ms, side, child, bytes }];
   });
 }
 
-function bytesOf({ line, base64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
+/** Whether a record's `side` is one. */
+export function isSide(side: unknown): side is Side {
+  return sides.includes(side);
+}
+
+/** The line that a record holds; undefined: it holds no whole line. */
+export function contentOf({ line, base64 }: Readonly<Record<string, unknown>>): Buffer | undefined {
   if (typeof line === 'string') return Buffer.from(line);
   return typeof base64 === 'string' ? Buffer.from(base64, 'base64') : undefined;
 }

@@ -240,7 +240,7 @@ function spentLater(answer: Message, model: string | undefined): () => Spent {
 }
 
 /** The difference of two costs; if the later one is smaller, the agent has begun to count from 0 again. */
-function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | undefined {
+export function costBetween(before: Cost | undefined, now: Cost | undefined): Cost | undefined {
   if (before === undefined || now === undefined) return undefined;
   const isOn = before.currency === now.currency && before.amount <= now.amount;
   const amount = isOn ? now.amount - before.amount : now.amount;

@@ -83,7 +83,8 @@ export async function stateOfServer(): Promise<ServerState> {
   };
 }
 
-async function ask(path: string, options: RequestInit = {}): Promise<Response> {
+/** Rejects with `Refused` for any answer but a good one. */
+export async function ask(path: string, options: RequestInit = {}): Promise<Response> {
   const headers = {
     'content-type': 'application/json',
     'cai-page-key': pageKey(),

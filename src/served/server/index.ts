@@ -2,6 +2,7 @@
 export { ChatBridge } from './chat/chat-bridge';
 export { Connections } from './connections';
 export { type ListenAddress, addressOf, urlOf } from './listen-address';
+export { type Inspected, InspectServer } from './inspect/inspect-server';
 export { Metrics } from './metrics';
 export type { Remembered } from './page/page';
 export { pageAddress } from './page/page-address';

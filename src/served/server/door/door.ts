@@ -5,9 +5,10 @@ import { normalHost } from '../../../config/host-rules';
 import { isPersonName, ownerName } from '../../../config/serve-words';
 import { messageOf } from '../../../errors';
 import type { Host } from '../../../system/host';
+import { Browsers } from './browsers';
 import { Failures } from './failures';
-import { bearerProtocol, factsOf, isEncrypted, type Facts, type Names, type Request } from './request-rules';
-import { Tickets, type BrowserSecrets } from './tickets';
+import { bearerProtocol, factsOf, type Facts, type Names, type Request } from './request-rules';
+import type { BrowserSecrets } from './tickets';
 import { Tokens, type TokenHolder } from './tokens';
 import { Users } from './users';
 import { isRefusal, type Refusal, type Visitor } from './visitor';
@@ -28,16 +29,13 @@ export interface DoorOptions {
   readonly now?: () => number;
 }
 
-/** As long as `Tickets` lets it live. */
-const cookieSeconds = 12 * 60 * 60;
-
 /** Where a visitor was let in without a token of their own. */
 const withoutToken = 'no token';
 
 /** One server's. */
 export class Door {
   readonly #tokens: Tokens;
-  readonly #tickets: Tickets;
+  readonly #browsers: Browsers;
   readonly #failures: Failures;
   readonly #users: Users;
   readonly #listens = new Set<string>();
@@ -58,7 +56,7 @@ export class Door {
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
     this.#onAdmitted = options.onAdmitted ?? (() => undefined);
-    this.#tickets = new Tickets(now);
+    this.#browsers = new Browsers({ name: 'cai', isBehindProxy, now });
     this.#failures = new Failures(now);
     this.#tokens = new Tokens(host);
     this.#tokens.ownerToken();
@@ -124,7 +122,7 @@ export class Door {
 
   /** What lets a browser in as this visitor, once and within five minutes: see `redeem`. Not to be sent to a log. */
   newTicket(visitor: Visitor): string {
-    return this.#tickets.newTicket(visitor);
+    return this.#browsers.newTicket(visitor);
   }
 
   /**
@@ -134,12 +132,12 @@ export class Door {
   redeem(ticket: string, request: Request): BrowserSecrets | Refusal {
     const facts = factsOf(request, this.#names, false);
     if (isRefusal(facts)) return facts;
-    const redeemed = this.#tickets.redeem(ticket, facts.place);
+    const redeemed = this.#browsers.redeem(ticket, request, facts);
     if (redeemed === undefined || !this.isStillAdmitted(redeemed.visitor))
       return this.#failed(request.socket.remoteAddress ?? '');
     // The cookie would be good for longer than the proxy lets them in.
     if (this.#isByProxy(redeemed.visitor)) return { status: 403, text: 'You are signed in by a proxy.' };
-    return { cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds), key: redeemed.key };
+    return { cookie: redeemed.cookie, key: redeemed.key };
   }
 
   /** Somebody who has a token, for as long as they have it, or why nobody of that name comes in. */
@@ -153,8 +151,7 @@ export class Door {
 
   /** `Set-Cookie` for who leaves: the cookie of the request is good no more. */
   signOut(request: Request): { readonly cookie: string } {
-    for (const value of this.#cookiesOf(request)) this.#tickets.forget(value);
-    return { cookie: this.#setCookie(request, '', 0) };
+    return this.#browsers.signOut(request);
   }
 
   /** Why a request is refused whoever sends it; `undefined`: it is not. For what everybody may have, such as the page. */
@@ -179,36 +176,9 @@ export class Door {
     return visitor && this.#remember(visitor, withoutToken);
   }
 
-  /** Browsers add cookies to what any page sends: they count for our page alone, which has the key. */
-  #byCookie(request: Request, { place, isOwnPage }: Facts): Visitor | undefined {
-    if (!isOwnPage) return undefined;
-    const [cookie, ...others] = this.#cookiesOf(request);
-    // Another server of the same host may have set a second one.
-    if (cookie === undefined || others.length > 0) return undefined;
-    const visitor = this.#tickets.holderOf({ cookie, key: keyOf(request) }, place);
+  #byCookie(request: Request, facts: Facts): Visitor | undefined {
+    const visitor = this.#browsers.visitorOf(request, facts);
     return visitor !== undefined && this.isStillAdmitted(visitor) ? visitor : undefined;
-  }
-
-  #cookiesOf(request: Request): readonly string[] {
-    const name = this.#cookieName(request);
-    return (request.headers.cookie ?? '').split(';').flatMap((part) => {
-      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
-      return key === name ? [value!] : [];
-    });
-  }
-
-  #setCookie(request: Request, value: string, seconds: number): string {
-    const secure = this.#isSecure(request) ? '; Secure' : '';
-    return `${this.#cookieName(request)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-  }
-
-  #isSecure(request: Request): boolean {
-    return isEncrypted(request) || this.#isBehindProxy;
-  }
-
-  /** Browsers take a `__Host-` cookie only by TLS, and from this very host. */
-  #cookieName(request: Request): string {
-    return this.#isSecure(request) ? '__Host-cai' : 'cai';
   }
 
   /** Never the user: a proxy that goes wrong gives nobody all rights. */
@@ -270,11 +240,4 @@ function unauthorized(
   error = '',
 ): Refusal {
   return { status: 401, text, headers: { 'WWW-Authenticate': `Bearer realm="cai"${error}` } };
-}
-
-/** The key of our page: in a header, or where scripts can set none, as the name of a protocol. */
-function keyOf({ headers }: Request): string {
-  const { 'cai-page-key': key, 'sec-websocket-protocol': protocol } = headers;
-  if (typeof key === 'string') return key;
-  return /^cai\.page-key\.([\w-]+)$/.exec(String(protocol))?.[1] ?? '';
 }

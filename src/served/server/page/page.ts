@@ -2,11 +2,8 @@
  * The page for browsers: its files, which hold no data and are for everybody, and what it asks besides ACP. Its posts are
  * JSON, which browsers let pages of other origins send only after a question that is answered with no.
  */
-import { readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../../../rpc/json';
 import { ownerName } from '../../../config/serve-words';
-import { packageFile } from '../../../system/files/package-file';
 import type { Connections } from '../connections';
 import type { Door } from '../door/door';
 import type { Request } from '../door/request-rules';
@@ -15,9 +12,10 @@ import { Bodies, isJson } from '../http/body';
 import type { Response } from '../http/event-stream';
 import { HttpError } from '../http/http-error';
 import { isInside } from '../../../system/paths/is-inside';
+import { sendFile, sendJson, type PageFiles } from './page-files';
 
 /** The page's files below `dist/page`, with their types. */
-const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
+const files: PageFiles = {
   '/': ['index.html', 'text/html'],
   '/page/app.js': ['app.js', 'text/javascript'],
   '/page/style.css': ['style.css', 'text/css'],
@@ -65,7 +63,7 @@ export class Page {
     const { method } = request;
     if (Object.hasOwn(files, path) && (method === 'GET' || method === 'HEAD')) {
       this.#check(request, isLocal);
-      sendFile(request, response, path);
+      sendFile(request, response, files[path]!);
     } else if (path === '/page/state' && method === 'GET')
       sendJson(response, this.#stateFor(this.#admit(request, isLocal)));
     else if (method === 'POST') await this.#post(request, response, path, isLocal);
@@ -156,42 +154,4 @@ export class Page {
     if (isRefusal(visitor)) this.options.refuse(visitor);
     return visitor;
   }
-}
-
-/** The host is one that the door has let pass. Browsers before Safari 15.4 do not take `'self'` for WebSockets. */
-function securityHeaders({ headers }: Request): Readonly<Record<string, string>> {
-  const host = (headers[':authority'] as string | undefined) ?? headers.host ?? '';
-  // Browsers know no such form for an address of IPv6.
-  const sockets = host.startsWith('[') ? '' : ` ws://${host} wss://${host}`;
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    `connect-src 'self'${sockets}`,
-    'img-src data:',
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ];
-  return {
-    'content-security-policy': policy.join('; '),
-    'x-frame-options': 'DENY',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    'permissions-policy': 'camera=(), geolocation=(), microphone=()',
-  };
-}
-
-function sendFile(request: Request, response: Response, path: string): void {
-  const [name, type] = files[path]!;
-  const body = readFileSync(packageFile(`dist/page/${name}`));
-  const headers = { ...securityHeaders(request), 'content-type': `${type}; charset=utf-8` };
-  (response as ServerResponse).writeHead(200, { ...headers, 'content-length': body.length });
-  response.end(request.method === 'HEAD' ? '' : body);
-}
-
-function sendJson(response: Response, value: object, cookie?: string): void {
-  if (cookie !== undefined) response.setHeader('set-cookie', cookie);
-  (response as ServerResponse).writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(value));
 }
