@@ -7,7 +7,7 @@ import type { Log } from '../system/log';
 import { LineReader, type LineLimits } from '../rpc/line';
 import { lengthOf, type Line } from '../rpc/splice';
 import type { AgentCommand } from './catalog';
-import { StatusLink, type AgentStatus } from '../rpc/status';
+import { StatusLink } from '../rpc/status';
 import { patientStop, ProcessEnd, type StopLadder } from './process-end';
 import type { ProcessEvent } from './process-event';
 
@@ -109,14 +109,12 @@ export class AgentProcess {
     if (status === undefined) return;
     this.link = new StatusLink(
       status,
-      (each) => this.#onStatus(each),
+      (each) => {
+        if (each.kind === 'failed') this.#end.failure = each.code;
+        else this.hear({ kind: 'status', status: each });
+      },
       async (place) => await new Promise((answer) => this.hear({ kind: 'asks', place, answer })),
     );
-  }
-
-  #onStatus(status: AgentStatus): void {
-    if (status.kind === 'failed') this.#end.failure = status.code;
-    else this.hear({ kind: 'status', status });
   }
 
   /** Its process id; undefined when it could not be started. */

@@ -8,7 +8,7 @@ import { ownerName } from '../../config/serve-words';
 import { CaiError } from '../../errors';
 import { servedVariable, workspacesVariable, type Host } from '../../system/host';
 import type { Log } from '../../system/log';
-import type { Closing } from './client-stream';
+import type { Closing } from './outbox';
 import { ServedConnection } from './served-connection';
 import type { Visitor } from './door/visitor';
 import type { LiveSession } from './traffic/live-session';

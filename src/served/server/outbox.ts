@@ -3,21 +3,14 @@
  * client that has lost its connection says how many lines it has and gets the rest.
  */
 import { CaiError } from '../../errors';
-import { countIn } from '../carried';
+import { slowestBytesPerMs } from '../../system/streams/pulse';
+import { countIn, type closeCodes } from '../carried';
 
 /** How much all outboxes of a connection keep together. */
 export interface KeepLimits {
   /** Of lines without their line ends. */
   readonly bytes: number;
   readonly lines: number;
-}
-
-/** A line on its way. */
-export interface NumberedLine {
-  /** Without its line end. */
-  readonly line: Buffer;
-  /** The first of its outbox has 1. */
-  readonly number: number;
 }
 
 /** The lines that several outboxes keep within one budget. */
@@ -112,7 +105,7 @@ export class Outbox {
   }
 
   /** The next line, in order; undefined: there is none yet. */
-  take(): NumberedLine | undefined {
+  take(): { readonly line: Buffer; readonly number: number } | undefined {
     const line = this.#lines[this.#head + this.#next - this.#oldest];
     if (line === undefined) return undefined;
     this.#unsentBytes -= line.length;
@@ -166,6 +159,86 @@ export class Outbox {
       this.#head = 0;
     }
     return line;
+  }
+}
+
+/** Why a server ends what carries a connection. */
+export type Closing = keyof typeof closeCodes;
+
+/** What carries lines to a client: a WebSocket, a stream of events, a socket. */
+export interface Outlet {
+  /**
+   * Sends a line, given without line end. False: it is full; `flush` of the connection says that it takes more.
+   * `number` counts the lines of its stream from 1.
+   */
+  send(line: Buffer, number: number): boolean;
+  /** Ends it; `reason` is for people. */
+  close(why: Closing, reason: string): void;
+}
+
+/** All lines of a connection, or those of one session, with what carries them at a time. */
+export class ClientStream extends Outbox {
+  #outlet: Outlet | undefined;
+  /** Set while the outlet is full: what happens if that lasts. */
+  #stall: NodeJS.Timeout | undefined;
+
+  /**
+   * `stallMs`: how long a client may take nothing of what waits for it; `onSlow`: the outlet has to be ended, because the
+   * client does not keep up; `reason` is for people.
+   */
+  constructor(
+    keeper: Keeper,
+    private readonly stallMs: number,
+    private readonly onSlow: (reason: string) => void,
+  ) {
+    super(keeper);
+  }
+
+  get outlet(): Outlet | undefined {
+    return this.#outlet;
+  }
+
+  /** Lines go to that outlet from now on; the caller flushes. Fails as `check` does. */
+  carryBy(outlet: Outlet, after?: number): void {
+    this.goOnAfter(after);
+    const before = this.#outlet;
+    this.#outlet = outlet;
+    before?.close('replaced', 'the client has come back on another way');
+  }
+
+  /** Nothing carries it any more. */
+  drop(): void {
+    this.#outlet = undefined;
+    this.#endStall();
+  }
+
+  /** Sends the line, too, if the outlet is not full. */
+  override push(line: Buffer): void {
+    super.push(line);
+    if (this.#stall === undefined || this.hasLost) this.flush();
+  }
+
+  /** The outlet takes more: sends what waits for it. */
+  flush(): void {
+    this.#endStall();
+    if (this.hasLost && this.#outlet !== undefined)
+      this.onSlow('more waited for the client than serve.keep and serve.keep_messages let it');
+    while (this.#outlet !== undefined && this.#stall === undefined) {
+      const next = this.take();
+      if (next === undefined) return;
+      if (!this.#outlet.send(next.line, next.number)) this.#startStall(next.line.length);
+    }
+  }
+
+  /** `bytes`: of the line that has filled the outlet. */
+  #startStall(bytes: number): void {
+    const onStall = (): void => this.onSlow(`the client has taken nothing for ${this.stallMs / 1_000} s`);
+    this.#stall = setTimeout(onStall, this.stallMs + bytes / slowestBytesPerMs);
+  }
+
+  #endStall(): void {
+    clearTimeout(this.#stall);
+    this.#stall = undefined;
   }
 }
 

@@ -8,7 +8,7 @@ import { LineReader } from '../../rpc/line';
 import { tooLong } from '../../rpc/long-line';
 import { rpcCode } from '../../errors';
 import { endWith } from './last-words';
-import type { Outlet } from './client-stream';
+import type { Outlet } from './outbox';
 import { atMostFromClient } from './http/body';
 import type { ServedConnection } from './served-connection';
 

@@ -7,9 +7,7 @@ import { proxyStop } from '../../agent/process-end';
 import type { ProcessEvent } from '../../agent/process-event';
 import { CaiError } from '../../errors';
 import { isBlank } from '../../rpc/white-space';
-import type { Line } from '../../rpc/splice';
-import { ClientStream, type Closing, type Outlet } from './client-stream';
-import { Keeper, type KeepLimits } from './outbox';
+import { ClientStream, type Closing, type KeepLimits, Keeper, type Outlet } from './outbox';
 import type { LiveSession } from './traffic/live-session';
 import type { Visitor } from './door/visitor';
 import type { SessionClaims } from './traffic/session-claims';
@@ -53,6 +51,9 @@ export class ServedConnection {
   received = 0;
   /** When something last passed, by `performance.now()`. */
   activeAt = performance.now();
+  readonly id: string;
+  readonly visitor: Visitor;
+  readonly isSplit: boolean;
   readonly #process: AgentProcess;
   readonly #traffic: Traffic;
   readonly #keeper: Keeper;
@@ -66,11 +67,12 @@ export class ServedConnection {
   /** Starts the process; the client has the grace time to attach. */
   constructor(private readonly options: ConnectionOptions) {
     const { keep, sessions, claims } = options;
+    ({ id: this.id, visitor: this.visitor, isSplit: this.isSplit } = options);
     this.#keeper = new Keeper(keep);
     this.#traffic = new Traffic(
       {
         deliver: (line, stream) => this.#deliver(line, options.isSplit ? stream : ''),
-        toAgent: (line: Line) => this.#process.send(line),
+        toAgent: (line) => this.#process.send(line),
         lastGuestLeft: () => {
           if (this.#isOver) void this.#stop();
         },
@@ -86,24 +88,14 @@ export class ServedConnection {
 
   #hear(event: ProcessEvent): void {
     if (event.kind === 'line') {
-      if (Buffer.isBuffer(event.line)) this.#fromProcess(event.line);
+      const { line } = event;
+      this.activeAt = performance.now();
+      if (Buffer.isBuffer(line)) this.#guard(() => this.#traffic.fromAgent(line));
     } else if (event.kind === 'drained') this.#tellRoom();
     else if (event.kind === 'end') this.#onEnd(event.reason.message);
     // The process asks its own editor.
     else if (event.kind === 'asks') event.answer(undefined);
     else this.options.hear(event);
-  }
-
-  get id(): string {
-    return this.options.id;
-  }
-
-  get visitor(): Visitor {
-    return this.options.visitor;
-  }
-
-  get isSplit(): boolean {
-    return this.options.isSplit;
   }
 
   /** Ids of the sessions that are open in its process. */
@@ -230,20 +222,13 @@ export class ServedConnection {
     for (const then of this.#waitingForRoom.splice(0)) then();
   }
 
-  #fromProcess(line: Buffer): void {
-    this.activeAt = performance.now();
-    this.#guard(() => this.#traffic.fromAgent(line));
-  }
-
   /** A bug that a message meets ends this connection, and no other. */
   #guard(pass: () => void): void {
     try {
       pass();
     } catch (reason) {
-      this.options.process.log.error(
-        { err: reason, connection: this.id },
-        'internal error: a connection is ended',
-      );
+      const { log } = this.options.process;
+      log.error({ err: reason, connection: this.id }, 'internal error: a connection is ended');
       void this.close('failed', 'internal error');
     }
   }
@@ -262,8 +247,8 @@ export class ServedConnection {
 
   /** A client that does not keep up may come back, and gets the rest if it is still kept. */
   #newStream(name: string): ClientStream {
-    const common = { keeper: this.#keeper, stallMs: this.options.stallMs };
-    const stream = new ClientStream(common, (reason) => this.#closeOutlet(stream, name, 'slow', reason));
+    const onSlow = (reason: string): void => this.#closeOutlet(stream, name, 'slow', reason);
+    const stream = new ClientStream(this.#keeper, this.options.stallMs, onSlow);
     return stream;
   }
 

@@ -9,8 +9,7 @@ import { onOneLine } from '../../rpc/white-space';
 import type { Log } from '../../system/log';
 import { closeCodes, connectionHeader, receivedHeader } from '../carried';
 import { Pulse } from '../../system/streams/pulse';
-import type { Closing, Outlet } from './client-stream';
-import { numberOf } from './outbox';
+import { type Closing, type Outlet, numberOf } from './outbox';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
 import { bearerPrefix } from './door/request-rules';
@@ -95,11 +94,7 @@ class SocketOutlet implements Outlet {
     after: number | undefined,
     log: Log,
   ) {
-    this.#pulse = new Pulse({
-      ping: () => socket.ping(),
-      carrier,
-      onDead: () => socket.terminate(),
-    });
+    this.#pulse = new Pulse({ ping: () => socket.ping(), carrier, onDead: () => socket.terminate() });
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('error', ({ message }) => log.info({ connection: connection.id, message }, 'WebSocket failed'));
     socket.on('close', (code) => {
@@ -136,18 +131,16 @@ class SocketOutlet implements Outlet {
     });
   }
 
-  #setPaused(isPaused: boolean): void {
-    this.#pulse.setPaused(isPaused);
-    if (isPaused) this.socket.pause();
-    else this.socket.resume();
-  }
-
   #receive(data: RawData, isBinary: boolean): void {
     // What comes late was not counted when the client came back, so it sends it again. Source: as above, binary frames
     // are ignored.
     if (this.#isClosing || isBinary) return;
     if (this.connection.receive(onOneLine(data as Buffer))) return;
-    this.#setPaused(true);
-    this.connection.whenRoom(() => this.#setPaused(false));
+    this.#pulse.setPaused(true);
+    this.socket.pause();
+    this.connection.whenRoom(() => {
+      this.#pulse.setPaused(false);
+      this.socket.resume();
+    });
   }
 }

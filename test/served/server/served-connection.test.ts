@@ -2,7 +2,7 @@
 import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
 import type { LiveSession } from '../../../src/served/server/traffic/live-session';
-import type { Closing, Outlet } from '../../../src/served/server/client-stream';
+import type { Closing, Outlet } from '../../../src/served/server/outbox';
 import { ServedConnection, type ConnectionOptions } from '../../../src/served/server/served-connection';
 import { SessionClaims } from '../../../src/served/server/traffic/session-claims';
 import { noLog, program } from '../../agent/agent-run';

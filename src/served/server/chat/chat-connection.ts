@@ -3,7 +3,7 @@ import { errorLine, notificationLine, requestLine, resultLine } from '../../../r
 import { joined } from '../../../rpc/splice';
 import type { JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
-import type { Outlet } from '../client-stream';
+import type { Outlet } from '../outbox';
 import type { ServedConnection } from '../served-connection';
 
 /** How much of the details of an agent's error is told, in characters. */

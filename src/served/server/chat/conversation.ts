@@ -8,7 +8,7 @@ import { editorMethods } from '../../../rpc/protocol/methods';
 import { offers } from '../../../rpc/protocol/refusals';
 import { within } from '../../../system/time-limit';
 import { HttpError } from '../http/http-error';
-import { isElsewhere } from '../traffic/traffic';
+import { isElsewhere } from '../traffic/session-claims';
 import { AgentError, type ChatConnection } from './chat-connection';
 import type { KeptConversations } from './kept-conversations';
 import { panelLine } from './panel-line';
@@ -257,7 +257,7 @@ export class Conversation {
         return;
       } catch (reason) {
         problem = messageOf(reason);
-        if (problem === isElsewhere.message || connection.isOver) throw reason;
+        if (problem === isElsewhere || connection.isOver) throw reason;
       }
     }
     const place = cwd ?? known?.cwd ?? folder;

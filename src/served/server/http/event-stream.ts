@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { goneSoon } from '../last-words';
-import type { Outlet } from '../client-stream';
+import type { Outlet } from '../outbox';
 import type { ServedConnection } from '../served-connection';
 
 /** How often a stream with nothing to say is kept open by a comment, in milliseconds. */

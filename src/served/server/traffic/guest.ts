@@ -80,22 +80,19 @@ export class Guest {
   }
 
   #wait(session: LiveSession, message: Message): void {
-    const waiting = this.#waiting.get(session) ?? this.#waitFor(session);
+    const waiting = this.#waiting.get(session) ?? [];
+    if (!this.#waiting.has(session)) {
+      this.#waiting.set(session, waiting);
+      session.whenChanged(() => {
+        if (this.#waiting.delete(session)) for (const { line } of waiting) this.again(line);
+      });
+    }
     const bytes = waiting.reduce((sum, { line }) => sum + line.length, message.line.length);
     if (bytes <= maxWaitingBytes && waiting.length < maxWaitingMessages) waiting.push(message);
     else {
       const text = `another client opens this session, and more than ${maxWaitingMessages} messages or ${maxWaitingBytes / 2 ** 20} MiB would wait for that: try again`;
       this.#refuse(message, new CaiError('AGENT_STALLED', text));
     }
-  }
-
-  #waitFor(session: LiveSession): Message[] {
-    const waiting: Message[] = [];
-    this.#waiting.set(session, waiting);
-    session.whenChanged(() => {
-      if (this.#waiting.delete(session)) for (const { line } of waiting) this.again(line);
-    });
-    return waiting;
   }
 
   /** False: no such request waits. */

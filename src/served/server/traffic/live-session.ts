@@ -20,11 +20,6 @@ import { objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
-/** The other requests of agents are about the files and terminals of one client. */
-function isForGuests({ method }: Message): boolean {
-  return method === 'session/request_permission';
-}
-
 /** A request of the agent that is open. */
 interface Question {
   /** The id under which guests get it. */
@@ -58,6 +53,8 @@ export class LiveSession {
     /** Where its agent is. */
     readonly home: Home,
     private readonly keeper: Keeper,
+    /** Lets other servers open it. */
+    private readonly release: (() => void) | undefined,
   ) {
     this.#history = new Outbox(keeper);
     this.#transitions = new Transitions(() => this.#forgetHistory());
@@ -102,8 +99,10 @@ export class LiveSession {
   /** The agent has answered such a call, or one that makes a session. */
   hasChanged(call: CallOfSession, answer: Message): void {
     if (!answer.isError) {
+      const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
+      if (isTold || call.method === 'session/new') this.#hasBeginning = true;
       if (endingMethods.has(call.method)) this.#close();
-      else this.#hasOpened(call, answer);
+      else this.#opened = bodyTextOf(answer) ?? '{}';
     }
     this.#transitions.remove(call);
     if (!this.home.isStopping) this.#goOn();
@@ -121,6 +120,7 @@ export class LiveSession {
 
   /** The process has it no more. */
   end(): void {
+    this.release?.();
     this.#close();
     this.#goOn();
   }
@@ -136,7 +136,8 @@ export class LiveSession {
   /** A request of the agent. */
   asks(message: Message): void {
     this.home.deliver(message.line, this.id);
-    if (!isForGuests(message)) return;
+    // Other requests of agents are about the files and terminals of one client.
+    if (message.method !== 'session/request_permission') return;
     const guestId = newOwnId();
     const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
     this.#questions.set(message.id!, question);
@@ -255,12 +256,6 @@ export class LiveSession {
     for (const { guestId, asked } of this.#questions.values())
       if (asked.delete(guest)) guest.deliver(joined(cancelLine(guestId)), this.id);
     if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
-  }
-
-  #hasOpened(call: CallOfSession, answer: Message): void {
-    const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
-    if (isTold || call.method === 'session/new') this.#hasBeginning = true;
-    this.#opened = bodyTextOf(answer) ?? '{}';
   }
 
   /** Nothing is kept, and nobody follows it any more. */

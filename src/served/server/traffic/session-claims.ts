@@ -7,6 +7,10 @@ import { ProcessLocks, type Lock } from '../../../system/process-lock';
 import { recordName } from '../../../system/state-folder';
 import { unlessFails } from '../../../system/unless';
 
+/** Why a session is not opened here. */
+export const isElsewhere =
+  'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute';
+
 /** One server's. */
 export class SessionClaims {
   readonly #locks: ProcessLocks;

@@ -13,35 +13,25 @@ import { OpenRequests } from '../../../rpc/open-requests';
 import { Scanner } from '../../../rpc/scanner';
 import { ended, joined, withId, type Line } from '../../../rpc/splice';
 import { rpcCode } from '../../../errors';
-import { AgentRequests } from './agent-requests';
 import { Guest } from './guest';
-import { KnownIds } from './known-ids';
-import type { LiveSession } from './live-session';
+import { LiveSession } from './live-session';
 import { endingMethods, joiningMethods } from './transitions';
 import type { CallOfSession, Home, Participant } from './participants';
-import { OwnSessions } from './own-sessions';
 import type { Keeper } from '../outbox';
-import type { SessionClaims } from './session-claims';
+import { isElsewhere, type SessionClaims } from './session-claims';
 
 /** Calls that make a session, which their answers name. */
 const makingMethods: ReadonlySet<string> = new Set(['session/new', 'session/fork']);
 /** Calls after which the client has a session. */
 const openingMethods: ReadonlySet<string> = new Set([...makingMethods, ...joiningMethods]);
 
-/** Why a session is not opened here. */
-export const isElsewhere = {
-  code: rpcCode.internalError,
-  message:
-    'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute',
-};
+/** So many ids are remembered, the latest: a client can name any number, of any length. */
+const maxKnown = 10_000;
+const maxKnownLength = 1_024;
 
-const callPlan = planOf({
-  sessionId: 'session',
-  requestId: 'requestId',
-  modeId: 'mode',
-  prompt: { '*': 'block' },
-});
-const agentPlan = planOf({ sessionId: 'session', requestId: 'requestId' });
+const agentPlaces = { sessionId: 'session', requestId: 'requestId' };
+const agentPlan = planOf(agentPlaces);
+const callPlan = planOf({ ...agentPlaces, modeId: 'mode', prompt: { '*': 'block' } });
 
 /** What a connection does for its traffic. */
 export interface TrafficPorts extends Participant {
@@ -65,12 +55,14 @@ interface OpenCall extends CallOfSession {
 /** Both directions of one connection. */
 export class Traffic implements Home {
   readonly #calls = new OpenRequests<OpenCall>();
-  readonly #asked = new AgentRequests();
-  readonly #own: OwnSessions;
+  /** The agent's requests that the client has open; a session is missing where a request is about no session. */
+  readonly #asked = new OpenRequests<{ readonly id: string; readonly session: LiveSession | undefined }>();
+  /** Ids of the agent's requests that a guest has answered, and the client may still answer. */
+  readonly #answeredByGuests = new Set<string>();
   /** The client in sessions of other connections. */
   readonly #guest = new Guest(this, (line) => this.fromClient(line));
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
-  readonly #known = new KnownIds();
+  readonly #known = new Set<string>();
   readonly #agentScanner = new Scanner({
     params: () => agentPlan,
     result: () => agentPlan,
@@ -86,15 +78,13 @@ export class Traffic implements Home {
   constructor(
     private readonly ports: TrafficPorts,
     private readonly sessions: Map<string, LiveSession>,
-    claims: Pick<SessionClaims, 'take'>,
-    keeper: Keeper,
-  ) {
-    this.#own = new OwnSessions(sessions, claims, this, keeper);
-  }
+    private readonly claims: Pick<SessionClaims, 'take'>,
+    private readonly keeper: Keeper,
+  ) {}
 
   /** The sessions that are open in the process. */
   get own(): readonly LiveSession[] {
-    return this.#own.all.filter(({ isOpen }) => isOpen);
+    return this.#all.filter(({ isOpen }) => isOpen);
   }
 
   /** Whether a request is open in the process. */
@@ -106,21 +96,27 @@ export class Traffic implements Home {
   fromClient(line: Buffer): void {
     const message = scanCall(line, callPlan);
     if (message.kind === 'response') {
-      this.#answer(message);
+      if (this.#guest.answer(message) || this.#answeredByGuests.delete(message.id!)) return;
+      this.#settle(message.id!);
+      this.toAgent(ended(line));
       return;
     }
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
-    if (id !== undefined) this.#known.add(id);
+    if (id !== undefined) remember(this.#known, id);
     if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
     if (session !== undefined && session.home !== this && this.#guest.pass(session, message)) return;
     if (message.kind === 'request') {
       const isOpened = id !== undefined && session === undefined && joiningMethods.has(message.method);
-      if (isOpened && !this.#own.claim(id)) {
-        this.deliver(joined(errorLine(message.id!, isElsewhere)), '');
+      const release = isOpened ? this.claims.take(id) : undefined;
+      if (isOpened && release === undefined) {
+        this.deliver(joined(refusal(message.id!, isElsewhere)), '');
         return;
       }
-      this.#call(message, id);
+      if (isOpened) this.#add(id, release);
+      // SDK 2.4: the answer to `session/load` comes in the connection's stream, others in that of their session.
+      const stream = message.method === 'session/load' ? '' : (id ?? '');
+      this.#begin(message.id!, message, this, (answer) => this.deliver(answer.line, stream));
     }
     this.toAgent(ended(line));
   }
@@ -133,11 +129,15 @@ export class Traffic implements Home {
       return;
     }
     const id = stringOf(message, 'session');
-    const session = id === undefined ? undefined : this.#sessionOfAgent(id);
+    // A session begins with what the agent says while it opens one.
+    const session =
+      id === undefined ? undefined : (this.#get(id) ?? (this.#isOpening ? this.#add(id) : undefined));
     if (message.kind === 'request') this.#question(message, session);
     else if (session !== undefined) session.said(line);
     else {
-      if (message.method === '$/cancel_request') this.#withdraw(message);
+      const requestId = fieldOf(message, 'requestId');
+      if (requestId !== undefined && message.method === '$/cancel_request')
+        this.#settle(jsonOf(message, requestId));
       this.deliver(line, id ?? '');
     }
   }
@@ -146,7 +146,11 @@ export class Traffic implements Home {
   clientGone(): void {
     this.#isClientGone = true;
     this.#guest.leaveAll();
-    for (const id of this.#asked.takeUnshared()) this.#refuse(id);
+    for (const { id, session } of this.#asked.all) {
+      if (session?.isAsking(id) === true) continue;
+      this.#asked.take(id);
+      this.#refuse(id);
+    }
   }
 
   /** The process has ended, and the client is gone: whoever else waits for the process is told. */
@@ -155,11 +159,9 @@ export class Traffic implements Home {
     this.#isClientGone = true;
     this.isStopping = true;
     const message = 'the connection that had the session has ended: load the session again';
-    for (const call of this.#calls.all) {
-      const line = joined(errorLine(call.id, { code: rpcCode.internalError, message }));
-      this.#answered(call, scanCall(line, agentPlan));
-    }
-    for (const session of this.#own.all) this.#own.forget(session);
+    for (const call of this.#calls.all)
+      this.#answered(call, scanCall(joined(refusal(call.id, message)), agentPlan));
+    for (const session of this.#all) this.#forget(session);
   }
 
   deliver(line: Buffer, stream: string): void {
@@ -172,14 +174,14 @@ export class Traffic implements Home {
 
   callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string {
     const id = newOwnId();
-    const sessionId = stringOf(message, 'session');
-    this.#begin(id, message, sessionId, guest, (its) => answer(withId(its, message.id!), its.isError));
+    this.#begin(id, message, guest, (its) => answer(withId(its, message.id!), its.isError));
     this.toAgent(ended(withId(message, id)));
     return id;
   }
 
   answeredByGuest(agentId: string): void {
-    this.#asked.answeredByGuest(agentId);
+    this.#asked.take(agentId);
+    remember(this.#answeredByGuests, agentId);
     this.deliver(joined(cancelLine(agentId)), '');
   }
 
@@ -191,57 +193,31 @@ export class Traffic implements Home {
     if (this.own.every((session) => !session.isShared)) this.ports.lastGuestLeft();
   }
 
-  /** A request of the client that its own process gets. */
-  #call(message: Message, sessionId: string | undefined): void {
-    // SDK 2.4: the answer to `session/load` comes in the connection's stream, others in that of their session.
-    const stream = message.method === 'session/load' ? '' : (sessionId ?? '');
-    this.#begin(message.id!, message, sessionId, this, ({ line }) => this.deliver(line, stream));
-  }
-
-  #begin(
-    id: string,
-    message: Message,
-    sessionId: string | undefined,
-    by: Participant,
-    answer: OpenCall['answer'],
-  ): void {
+  /** The process gets a request: its client's own, or a guest's. */
+  #begin(id: string, message: Message, by: Participant, answer: OpenCall['answer']): void {
     const { method } = message;
-    const modeId = stringOf(message, 'mode');
+    const [sessionId, modeId] = [stringOf(message, 'session'), stringOf(message, 'mode')];
     const call = { id, method, modeId, sessionId, since: performance.now(), by, answer };
     this.#calls.add(id, call);
     if (sessionId === undefined) return;
-    const session = joiningMethods.has(method) ? this.#own.add(sessionId) : this.#own.get(sessionId);
+    const session = joiningMethods.has(method) ? this.#add(sessionId) : this.#get(sessionId);
     if (method === 'session/prompt') session?.prompted(by, message);
     else if (joiningMethods.has(method) || endingMethods.has(method)) session?.changing(call);
   }
 
-  /** The client answers a request of an agent, which the first answer settles. */
-  #answer(message: Message): void {
-    if (this.#guest.answer(message)) return;
-    if (this.#asked.answered(message.id!)) this.toAgent(ended(message.line));
-  }
-
   #answerOfAgent(message: Message): void {
     const call = this.#calls.find(message.id!);
-    if (call === undefined) {
-      this.deliver(message.line, '');
-      return;
-    }
-    this.ports.answered(call.method, performance.now() - call.since);
-    this.#answered(call, message);
+    if (call !== undefined) {
+      this.ports.answered(call.method, performance.now() - call.since);
+      this.#answered(call, message);
+    } else this.deliver(message.line, '');
   }
 
   #answered(call: OpenCall, message: Message): void {
     this.#calls.take(call.id);
     if (openingMethods.has(call.method) || endingMethods.has(call.method)) this.#hasChanged(call, message);
     call.answer(message);
-    if (call.sessionId !== undefined) this.#own.get(call.sessionId)?.answered(call, message);
-  }
-
-  /** It begins with what the agent says while it opens one. */
-  #sessionOfAgent(id: string): LiveSession | undefined {
-    if (this.sessions.has(id) || !this.#isOpening) return this.#own.get(id);
-    return this.#own.add(id);
+    if (call.sessionId !== undefined) this.#get(call.sessionId)?.answered(call, message);
   }
 
   get #isOpening(): boolean {
@@ -250,19 +226,15 @@ export class Traffic implements Home {
 
   #hasChanged(call: OpenCall, answer: Message): void {
     const id = makingMethods.has(call.method) ? stringOf(answer, 'session') : call.sessionId;
-    if (id !== undefined) this.#sessionHasChanged(id, call, answer);
-    if (this.#isOpening) return;
-    // What the agent has spoken of meanwhile, and has not opened.
-    for (const each of this.#own.all) if (!each.isOpen && !each.isChanging) this.#own.forget(each);
-  }
-
-  #sessionHasChanged(id: string, call: OpenCall, answer: Message): void {
-    const isOpened = openingMethods.has(call.method) && !answer.isError;
-    if (isOpened) this.#known.add(id);
-    const session = isOpened ? this.#own.add(id) : this.#own.get(id);
-    if (session === undefined || (makingMethods.has(call.method) && session.isOpen)) return;
-    session.hasChanged(call, answer);
-    if (!session.isOpen && !session.isChanging) this.#own.forget(session);
+    const isOpened = id !== undefined && openingMethods.has(call.method) && !answer.isError;
+    if (isOpened) remember(this.#known, id);
+    const session = id === undefined ? undefined : isOpened ? this.#add(id) : this.#get(id);
+    if (!(makingMethods.has(call.method) && session?.isOpen)) session?.hasChanged(call, answer);
+    for (const each of this.#all) {
+      // The agent may have spoken of it meanwhile, and has not opened it.
+      const isWanted = each !== session && this.#isOpening;
+      if (!each.isOpen && !each.isChanging && !isWanted) this.#forget(each);
+    }
   }
 
   #question(message: Message, session: LiveSession | undefined): void {
@@ -270,16 +242,50 @@ export class Traffic implements Home {
     if (session === undefined) this.deliver(message.line, stringOf(message, 'session') ?? '');
     else session.asks(message);
     if (this.#isClientGone && session?.isAsking(id) !== true) this.#refuse(id);
-    else this.#asked.add(id, session);
+    else this.#asked.add(id, { id, session });
   }
 
-  #withdraw(message: Message): void {
-    const requestId = fieldOf(message, 'requestId');
-    if (requestId !== undefined) this.#asked.withdrawn(jsonOf(message, requestId));
+  /** The client has answered a request of the agent, or the agent waits no more: guests that were asked are told. */
+  #settle(agentId: string): void {
+    const request = this.#asked.take(agentId);
+    request?.session?.settle(request.id);
   }
 
   #refuse(agentId: string): void {
-    const message = 'the client that could answer this has left the session';
-    this.toAgent(errorLine(agentId, { code: rpcCode.internalError, message }));
+    this.toAgent(refusal(agentId, 'the client that could answer this has left the session'));
   }
+
+  /** The sessions of the process, also those that are not open yet. */
+  get #all(): readonly LiveSession[] {
+    return [...this.sessions.values()].filter(({ home }) => home === this);
+  }
+
+  #get(id: string): LiveSession | undefined {
+    const known = this.sessions.get(id);
+    return known?.home === this ? known : undefined;
+  }
+
+  /** One more, unless a process has it: it is not open yet. */
+  #add(id: string, release?: () => void): LiveSession | undefined {
+    if (this.sessions.has(id)) return this.#get(id);
+    const session = new LiveSession(id, this, this.keeper, release ?? this.claims.take(id));
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  /** The process has it no more. */
+  #forget(session: LiveSession): void {
+    this.sessions.delete(session.id);
+    session.end();
+  }
+}
+
+function refusal(id: string, message: string): Line {
+  return errorLine(id, { code: rpcCode.internalError, message });
+}
+
+function remember(ids: Set<string>, id: string): void {
+  if (id.length <= maxKnownLength) ids.add(id);
+  const [oldest] = ids;
+  if (ids.size > maxKnown) ids.delete(oldest!);
 }

@@ -12,6 +12,8 @@ type Json = Readonly<Record<string, unknown>>;
 /** One connection: what its client and its process have got, and a way to speak as either. */
 class Side {
   readonly answered: string[] = [];
+  /** The streams of what the client has got. */
+  readonly streams: string[] = [];
   guestsLeft = 0;
   readonly traffic: Traffic;
   readonly keeper: Keeper;
@@ -26,7 +28,10 @@ class Side {
     this.keeper = new Keeper(limits);
     this.traffic = new Traffic(
       {
-        deliver: (line) => this.#toClient.push(line.toString()),
+        deliver: (line, stream) => {
+          this.#toClient.push(line.toString());
+          this.streams.push(stream);
+        },
         toAgent: (line: Line) =>
           this.#toProcess.push((Buffer.isBuffer(line) ? line : Buffer.concat(line)).toString()),
         lastGuestLeft: () => this.guestsLeft++,
@@ -820,4 +825,15 @@ describe('a session that another server has open', () => {
 
     expect(first!.sent().map(({ id }) => id)).toEqual([1, 2]);
   });
+});
+
+test('a client has streams for the sessions that it has named last, and for no name that is too long', () => {
+  const { home } = two();
+  const names = ['first', ...Array.from({ length: 10_000 }, (_, n) => String(n)), 'x'.repeat(2_000)];
+  for (const sessionId of names) home.client({ method: 'session/cancel', params: { sessionId } });
+
+  for (const id of ['first', '0', '9999', 'x'.repeat(2_000)])
+    home.process(update('agent_message_chunk', 'hello', id));
+
+  expect(home.streams.slice(-4)).toEqual(['', '0', '9999', '']);
 });
