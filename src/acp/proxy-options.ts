@@ -35,7 +35,7 @@ export interface ProxyOptions {
   readonly log: Log;
   /** What else follows its sessions. */
   observers(core: Core): readonly SessionObserver[];
-  /** Whether the agents of a workspace have data of their own. `undefined`: of no workspace. */
+  /** Whether a workspace has agent data that no other workspace has. `undefined`: the agents without a workspace. */
   hasOwnData(root: string | undefined): boolean;
   /** Allows a place to the agents of a workspace for good; undefined where the user may not. */
   readonly allowAlways: ((root: string | undefined, place: string) => void) | undefined;
@@ -48,7 +48,7 @@ export interface ProxyOptions {
    * agent sees the files of this machine.
    */
   placesOf(root: string): readonly [string, ...string[]] | undefined;
-  /** The command that runs the agent for a workspace, or, without one, for none. */
+  /** The command that runs the agent for a workspace; without a workspace, for the sessions outside of workspaces. */
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;

@@ -35,7 +35,7 @@ export type SettingsFile = Readonly<Record<'path' | 'text', string>>;
 export interface SignInCommands {
   /** Signs in, in a terminal. */
   readonly login: readonly [string, ...string[]];
-  /** Whether what it gets is kept outside of containers, unless they have a network of their own. */
+  /** Whether what it gets is kept outside of containers that have no network namespace for themselves. */
   readonly isKeptOutside?: true;
   /** What somebody does in it, where it opens its own screen. */
   readonly guide?: string;

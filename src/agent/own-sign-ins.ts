@@ -39,7 +39,7 @@ function isKeptOutside(agent: string, { network }: Pick<Config, 'network'>): boo
 /** Whether the repository's file, if there is one in the folder, may say something about data. */
 function mentionsData(folder: string): boolean {
   const file = posix.join(folder, '.containai/config.toml');
-  // Most have none, and what fails takes longer.
+  // Most agents have no such file, and a read that fails takes longer.
   if (!existsSync(file)) return false;
   try {
     return readRegularFile(file, maxBytes)?.includes('data') === true;

@@ -277,7 +277,7 @@ export function configOf(settings: readonly Setting[]): Config {
   return { ...rest, agents, engine, network, ...nested, ...lists } as unknown as Config;
 }
 
-/** The text of a file; empty: there is none. Throws `CaiError('CONFIG')`. */
+/** The text of a file; empty if the file does not exist. Throws `CaiError('CONFIG')`. */
 export function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -17,7 +17,7 @@ import {
 export interface Origin {
   /** The key: `acp.idle`, `agents.mine.command`, `mounts[0].path`. */
   readonly name: string;
-  /** The value as a file would have it; `undefined`: there is none. */
+  /** The value as a file would have it; `undefined`: it has no value. */
   readonly value: unknown;
   /** The value as the program uses it; `undefined`: it is not set. */
   readonly used: unknown;
@@ -45,9 +45,9 @@ export interface WorkspaceConfig {
   readonly origins: () => Origin[];
   /** A sentence for each thing in the repository's file that is ignored. */
   readonly notices: readonly string[];
-  /** `undefined`: the repository has none. */
+  /** `undefined`: the repository has no file. */
   readonly repository: RepositoryConfig | undefined;
-  /** `undefined`: the repository has none, or the user wants none. `read`: fails with `CaiError('CONFIG')`. */
+  /** `undefined`: the repository has no devcontainer, or the user wants no devcontainer. `read`: fails with `CaiError('CONFIG')`. */
   readonly devcontainer: (WorkspaceDevcontainer & { read(): ReadDevcontainer }) | undefined;
   /** A sentence why one that is there is not used. */
   readonly devcontainerNotices: readonly string[];

@@ -77,7 +77,7 @@ export const servedHosts = listOf(
 export const webOrigins = listOf(
   'a list of different origins of web pages, such as ["https://editor.example.com"]',
   (word) => {
-    // Pages of editors have schemes of their own, for which the parser knows no origin.
+    // The parser knows no origin for the schemes of editors' pages.
     if (!/^https?:/.test(word)) return /^[a-z][a-z\d+.-]*:\/\/[\w.-]+$/.test(word);
     return /^[^*]+$/.test(word) && URL.canParse(word) && new URL(word).origin === word;
   },

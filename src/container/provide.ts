@@ -54,7 +54,7 @@ class Provision {
   readonly #name: string;
   #image: ImageInfo | undefined;
   #hasStarted = false;
-  /** Id of the container that was there first, empty for none. */
+  /** Id of the container that was there first; empty if there was no container. */
   #firstId: string | undefined;
 
   constructor(

@@ -18,7 +18,7 @@ export interface OwnContainer {
   readonly createdAt: number;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
-  /** Name of the volume with the copy of its workspace; `undefined`: it has none. */
+  /** Name of the volume with the copy of its workspace; `undefined`: it has no copy. */
   readonly copyVolume: string | undefined;
 }
 

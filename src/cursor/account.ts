@@ -42,7 +42,7 @@ export class Account {
     return isAuthenticated !== false && !isDenied;
   }
 
-  /** The models of the account; none if the program does not say. Asked again after a failure. */
+  /** The models of the account; an empty list if the program does not say. Asked again after a failure. */
   async models(): Promise<Model[]> {
     this.#models ??= this.program.ask(['models'], this.cwd).then(({ stdout }) => modelsIn(stdout));
     const models = await this.#models;

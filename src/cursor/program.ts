@@ -140,7 +140,7 @@ export class Run {
   }
 }
 
-/** The lines of a stream until it ends or is destroyed, without their ends; `null`: none. */
+/** The lines of a stream until it ends or is destroyed, without their ends; `null`: the program has no such stream. */
 async function* linesOf(stream: Readable | null): AsyncGenerator<string> {
   const lines = new LineSplitter(maxLine);
   try {

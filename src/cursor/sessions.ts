@@ -112,7 +112,7 @@ export class SessionStore {
       });
   }
 
-  /** The record of a session, or its copy; undefined if there is none, or none that can be read. */
+  /** The record of a session, or its copy; undefined if no record can be read. */
   find(id: string): SessionRecord | undefined {
     if (this.folder === undefined) return this.#inMemory.get(id);
     return idPattern.test(id) ? (this.#read(id, 'json') ?? this.#read(id, 'copy')) : undefined;

@@ -131,7 +131,7 @@ export function jsonOf(message: Message, field: Field): string {
   return message.line.toString('utf8', field.start, field.end);
 }
 
-/** Params, result or error of a message as JSON text; undefined where it has none. */
+/** Params, result or error of a message as JSON text; undefined for a message without them. */
 export function bodyTextOf({ line, bodyStart, bodyEnd }: Message): string | undefined {
   return bodyStart < 0 ? undefined : line.toString('utf8', bodyStart, bodyEnd);
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { processStat } from './process-identity';
 
-/** Sends a signal to every process of the group that `pid` leads; false when there is none. */
+/** Sends a signal to every process of the group that `pid` leads; false when the group is empty. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal);

@@ -7,7 +7,7 @@ export function ownIdentity(): string {
 }
 
 /**
- * Whether the process of that identity runs. `undefined` for a text that is none, and for a process whose id counts
+ * Whether the process of that identity runs. `undefined` for a text that is no identity, and for a process whose id counts
  * elsewhere: on another machine, or in another container of this one.
  */
 export function isRunning(identity: string): boolean | undefined {
@@ -50,7 +50,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * What Linux tells of a process; `undefined`: there is none, or the system does not tell. Zombies, which wait for their
+ * What Linux tells of a process; `undefined`: it does not run, or the system does not tell. Zombies, which wait for their
  * parent to take note, do not run; `isStopped`: by a signal, and not by a debugger; `startTicks` count from the start of
  * the machine. Source: proc(5), /proc/PID/stat.
  */

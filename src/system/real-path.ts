@@ -68,7 +68,7 @@ export class PathResolver {
   }
 }
 
-/** Asks of each place on a way where the link there leads; `undefined`: it is none. */
+/** Asks of each place on a way where the link there leads; `undefined`: it is no link. */
 function* wayOf(
   path: string,
   visit?: (place: string) => void,

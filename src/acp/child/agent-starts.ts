@@ -11,7 +11,7 @@ export interface StartsOwner {
   delayMs(): number;
   /** A process has ended. Returns undefined if another is to be started, else the reason for `onEnd`. */
   onFailure(reason: CaiError): CaiError | undefined;
-  /** Called once: the last process has ended, or there will be none. */
+  /** Called once: the last process has ended, or no process will start. */
   onEnd(reason: CaiError): void;
 }
 

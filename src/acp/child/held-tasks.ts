@@ -32,7 +32,7 @@ export class HeldTasks {
     else task.onFailure(crowded(this.agent, this.#budget.excessWith(task)));
   }
 
-  /** Takes out all tasks. An agent starts once, so that none is added afterwards. */
+  /** Takes out all tasks. An agent starts once, so that no task is added afterwards. */
   takeAll(): HeldTask[] {
     return this.#tasks.splice(0);
   }

@@ -1,4 +1,4 @@
-/** Requests of our own to agents. */
+/** Requests to agents that the editor did not make. */
 import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
 import type { CaiError } from '../../errors';

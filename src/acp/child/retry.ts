@@ -20,7 +20,7 @@ export interface RetryClass {
   readonly statuses: readonly number[];
 }
 
-/** The classes. A failure that none of them names is `other`. */
+/** The classes. A failure that no other class names is `other`. */
 export const retryClasses = [
   retried('engine', 'see to the container engine, with the help of cai doctor', 'NO_ENGINE'),
   retried('container', 'see cai doctor, or remove it with cai rm', 'CONTAINER_START', 'CONTAINER_NOT_FOUND'),

@@ -25,7 +25,7 @@ import type { WorkspaceChildOptions } from './child-options';
 
 /** An agent at work for one workspace. */
 export class WorkspaceChild {
-  /** Real path of the workspace's root; undefined for the child that serves none. */
+  /** Real path of the workspace's root; undefined for the child that serves no workspace. */
   readonly root: string | undefined;
   /** Identity of that folder when the child was made, from `identify`. */
   readonly identity: string | undefined;
@@ -260,7 +260,7 @@ export class WorkspaceChild {
     return waiting > budgets * limit ? overLimit(waiting, limit, queueToAgent) : undefined;
   }
 
-  /** Answers and cancels are never dropped, so an agent that takes none of them has to go. */
+  /** Answers and cancels are never dropped, so an agent that does not read them has to go. */
   #endIfHopeless(): void {
     // A second stop would only give it more time.
     if (!this.isUsable || this.#excess(2) === undefined) return;

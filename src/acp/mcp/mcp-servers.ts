@@ -1,7 +1,7 @@
 /**
  * The MCP servers that the editor names for a session in a container. Those on a loopback address of this machine are
  * made reachable inside, programs that the user allows run here, and programs that the container lacks are told.
- * Helpers, processes of their own, do this.
+ * Helper processes do this.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -38,7 +38,7 @@ interface Card {
   readonly verdict: Promise<boolean | undefined>;
 }
 
-/** From a prompt until the session has none open. */
+/** From a prompt until the session has no prompt open. */
 interface Turn {
   readonly session: AgentSession;
   /** By place. */

@@ -12,7 +12,7 @@ import type { Core } from './core';
 
 /**
  * Asks a child on behalf of a call, with params of our own (JSON text). Resolves with its answer, its
- * fields those of the call's method, or with why there is none.
+ * fields those of the call's method, or with why there is no answer.
  */
 export async function askFor(
   child: WorkspaceChild,

@@ -127,7 +127,7 @@ export class AgentLines {
 
   /**
    * Delivers all at once the lines at the start of `buffers` that repeat the last message except for its text; returns
-   * how many bytes these were, 0 for none.
+   * how many bytes these were, 0 if it took no line.
    */
   passChunks(child: WorkspaceChild, buffers: readonly Buffer[]): number {
     const { pattern } = child.scanner;

@@ -110,7 +110,7 @@ export class RequestTable {
     return editorId;
   }
 
-  /** Ends a request of our own; false if none is open under that id. */
+  /** Ends a request of ours; false if no request is open under that id. */
   settleOwn(editorId: string, answer?: Message): boolean {
     const onAnswer = this.#own.take(editorId);
     onAnswer?.(answer);

@@ -199,7 +199,7 @@ export class SessionRecords {
 
   #remember(id: string, agentId: string, root: string, cwd: string): string {
     this.#makeRoom();
-    // Each row of a list brings a copy of its own.
+    // Each row of a list brings another copy.
     const place = cwd === root ? root : cwd;
     this.#write({ id, agent: this.#agent, agentId, root, cwd: place, at: new Date().toISOString() });
     return id;

@@ -8,7 +8,7 @@ export function updateOf(message: Message): JsonObject {
   return params?.update ?? {};
 }
 
-/** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has none. */
+/** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has no kind. */
 export function updateKindOf(message: Message): string {
   return stringOf(message, 'updateKind') ?? '';
 }

@@ -57,7 +57,7 @@ interface Way {
 
 /** Whose answer it is, and for whom. */
 export interface SignInPlace {
-  /** A folder in the workspace whose agent gave it; undefined: in none. */
+  /** A folder in the workspace whose agent gave it; undefined: the agent has no workspace. */
   readonly root: string | undefined;
   /** What the editor says of itself. */
   readonly editorCapabilities: JsonObject;
@@ -194,7 +194,7 @@ export class SignIn {
     return token === undefined ? undefined : commandOf(token, given.label);
   }
 
-  /** The token for a command, the same for the same; undefined where there can be none. */
+  /** The token for a command, the same for the same; undefined where a command can have no token. */
   #token(program: unknown, args: unknown, variables: unknown, { root }: Way): string | undefined {
     const { agent, host, log } = this.options;
     const rest = args ?? [];

@@ -33,7 +33,7 @@ export function spentIn(result: unknown, model: string | undefined): Spent {
   };
 }
 
-/** The cost in a `usage_update`; `undefined` if it has none that is valid. */
+/** The cost in a `usage_update`; `undefined` if it has no valid cost. */
 export function costOf(update: unknown): Cost | undefined {
   const cost = objectOf(objectOf(update).cost);
   const amount = count(cost.amount);
@@ -59,7 +59,7 @@ function rowsOf(value: unknown): { model: string; tokens: TokenCounts }[] {
   });
 }
 
-/** Counts in the words of the schema, of claude and codex, or of gemini; undefined if there are none. */
+/** Counts in the words of the schema, of claude and codex, or of gemini; undefined if the object has no counts. */
 function tokensOf(value: unknown): TokenCounts | undefined {
   if (value === undefined) return undefined;
   const counts = objectOf(value);

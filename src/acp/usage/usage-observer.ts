@@ -179,7 +179,7 @@ export class UsageObserver implements SessionObserver {
     const followed = this.#follow(session);
     const told = updateOf(update);
     followed.model = modelIn(told) ?? followed.model;
-    // A `config_option_update` has none.
+    // A `config_option_update` has no cost.
     const cost = costOf(told);
     if (cost === undefined) return;
     followed.cost = cost;

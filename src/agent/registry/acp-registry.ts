@@ -41,7 +41,7 @@ export function readRegistry(host: Host): DatedDocument {
   }
 }
 
-/** The agent with that id; `undefined`: the registry has none. */
+/** The agent with that id; `undefined`: the registry has no such agent. */
 export function findEntry(host: Host, id: string): RegistryEntry | undefined {
   // Most names have nothing to do with the registry, and an editor waits.
   return /^[a-z][a-z\d-]*$/.test(id) ? readRegistry(host).entries.find((each) => each.id === id) : undefined;

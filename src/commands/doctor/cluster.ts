@@ -37,7 +37,7 @@ export async function quota(facts: Facts): Promise<Finding | undefined> {
   return { status: 'warn', detail, remedy };
 }
 
-/** Whether a container without a network has none, by one that is started for that and removed. */
+/** Starts and removes a container without a network, to see whether it reaches a network. */
 export async function wall(facts: Facts): Promise<Finding | undefined> {
   if (allowances(facts) === undefined) return undefined;
   const { client, about } = need(facts, 'engine');

@@ -15,7 +15,7 @@ const maxInterpreters = 4;
 
 /**
  * The program that `command` names, a path from `home` or a name; its absolute path, and a PATH for its interpreter
- * without folders that agents can change. Fails with `WORKSPACE` if there is none, or if an agent can change it, a link
+ * without folders that agents can change. Fails with `WORKSPACE` if there is no such program, or if an agent can change it, a link
  * or folder on its way, or the interpreter that its first line names.
  */
 export function findProgram(
@@ -42,7 +42,7 @@ export function findProgram(
   return { file, path: searchFolders(safe.join(delimiter)).join(delimiter) };
 }
 
-/** The interpreters of a script, and of these. What `env` finds is none: PATH has only what agents cannot change. */
+/** The interpreters of a script, and of these. What `env` finds is left out: PATH has only what agents cannot change. */
 function interpretersOf(file: string, home: string, depth = 0): string[] {
   const line = /^#![ \t]*([^\r\n\0]*)/.exec(firstLineOf(file))?.[1];
   if (line === undefined || depth === maxInterpreters) return [];

@@ -23,7 +23,7 @@ interface OpenAgent {
 
 /**
  * Opens a socket inside for as long as the connection lasts. Without anything that the configuration allows, and without
- * an agent here, of which the user is told, there is none. Rejects with `SSH_CONNECT`.
+ * an agent here, which the user is told, there is no socket. Rejects with `SSH_CONNECT`.
  */
 export async function openSshAgent(
   { config, settings }: Pick<Wanted, 'config' | 'settings'>,

@@ -1,4 +1,4 @@
-/** `cai serve`: agents for clients elsewhere. `cai serve token` and `cai serve link` are commands of their own. */
+/** `cai serve`: agents for clients elsewhere. `cai serve token` and `cai serve link` are in other files. */
 import { Option } from 'commander';
 import { chatPort, servePort } from '../../config/serve-places';
 import type { Host } from '../../system/host';

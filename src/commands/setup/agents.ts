@@ -119,7 +119,7 @@ function fits({ id, name, description, aliases: others }: Known, wanted: readonl
 }
 
 function show({ host, config, isJson }: Scene, [named]: readonly string[]): number {
-  // Says which there are where there is none of that name.
+  // If no agent has that name, the error lists the agents.
   const { name: id } = resolveAgent(named!, [], { agents: config.agents, host });
   const agent = knownOf(id, host, config);
   if (isJson) {

@@ -36,7 +36,7 @@ export function setInFile(file: string, path: readonly string[], value: unknown)
 
 /**
  * Takes back what `setInFile` has set last. Where nothing else has changed since, the file is again what it was, to the byte,
- * or goes if there was none; else only the value goes. Returns false if there is no value. Throws as `setInFile` does.
+ * or goes if no file existed; else only the value goes. Returns false if there is no value. Throws as `setInFile` does.
  */
 export function unsetInFile(file: string, path: readonly string[]): boolean {
   const now = read(file);
@@ -89,7 +89,7 @@ function edited(file: string, text: string, path: readonly string[], value: unkn
   return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
 }
 
-/** Undefined: there is none. */
+/** Undefined: the file does not exist. */
 function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

@@ -32,7 +32,7 @@ export function addToConfig(
 }
 
 /**
- * Changes the user's file, and makes it if there is none. Returns false, and writes nothing, if `change` returns what it was
+ * Changes the user's file, and makes it if it does not exist. Returns false, and writes nothing, if `change` returns what it was
  * given. Throws `CaiError('CONFIG')` for a file that is wrong, before or afterwards, or cannot be written; then nothing has
  * changed.
  */

@@ -55,7 +55,7 @@ export class WorkspaceCopy {
     return new WorkspaceCopy(repository, folder, state);
   }
 
-  /** Makes the copy if there is none, or one that has broken off; tells what is not as it may be expected. */
+  /** Makes the copy if it is missing, or was broken off; tells what is not as it may be expected. */
   async provide(connection: Connection, voice: Voice): Promise<void> {
     const looking = await this.#start(connection, 'look');
     looking.stdin.end();

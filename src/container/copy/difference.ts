@@ -21,7 +21,7 @@ export type Differing =
 
 /** How a work tree is at a moment. */
 export interface State {
-  /** The commit that is checked out; empty if there is none yet. */
+  /** The commit that is checked out; empty before the first commit. */
   readonly commit: string;
   /** The branch, as `refs/heads/NAME`; without one the commit. */
   readonly head: string;

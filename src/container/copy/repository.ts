@@ -135,7 +135,7 @@ const maxShallowBytes = 16 * 1024 * 1024;
 /** What decides which commits a repository has. */
 const decisive = ['HEAD', 'packed-refs', 'refs', 'reftable', 'objects', 'shallow'];
 
-/** The first of these that is a link, or has one in it, or names another repository; `undefined`: there is none. */
+/** The first of these that is a link, or has one in it, or names another repository; `undefined`: all are safe. */
 async function strayIn(folder: string): Promise<string | undefined> {
   const alternates = posix.join(folder, 'objects/info/alternates');
   if (await isThere(alternates)) return alternates;

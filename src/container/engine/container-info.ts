@@ -31,7 +31,7 @@ export interface ContainerInfo {
   readonly user: string;
   /** Id of its image, as `ImageInfo` has it. */
   readonly imageId: string;
-  /** Id of its first process, as the engine's machine counts; 0 for none. */
+  /** Id of its first process, as the engine's machine counts; 0 if it does not run. */
   readonly pid: number;
   /** What is mounted in it, by `target`. */
   readonly mounts: readonly ContainerMount[];
@@ -51,7 +51,7 @@ export interface ContainerMount {
   readonly isReadOnly: boolean;
 }
 
-/** What a container may do and use, in the words in which it is recorded when it is made. A limit of 0 is none. */
+/** What a container may do and use, in the words in which it is recorded when it is made. 0 stands for no limit. */
 export interface ContainerRights {
   /** Capabilities beyond none, sorted, without the prefix `CAP_`. */
   readonly capabilities: readonly string[];
@@ -71,7 +71,7 @@ export interface ContainerRights {
   readonly publishedOn: readonly string[];
 }
 
-/** Whether there is no such container any more, or soon will be none. */
+/** Whether the container is gone, or soon will be. */
 export function isGoing(info: ContainerInfo | undefined): boolean {
   return info === undefined || info.state === 'removing' || info.state === 'dead';
 }

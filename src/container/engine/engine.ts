@@ -232,7 +232,7 @@ export interface Engine {
   /** Asks the first process to end, and kills it after `seconds`. Does nothing to a container that does not run. */
   stopContainer(id: string, seconds: number): Promise<void>;
 
-  /** Kills what runs in it; its volumes without a name go with it. Fine, too, if there is none or somebody else removes it. */
+  /** Kills what runs in it; its volumes without a name go with it. Does not fail if it is gone, or another process removes it. */
   removeContainer(id: string): Promise<void>;
 
   /** All processes in a container; none if it does not run. */

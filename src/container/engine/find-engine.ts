@@ -21,7 +21,7 @@ export interface NamedEngine {
 
 /**
  * The engine of this environment, as the user's configuration has it; `context` is of Docker or of Kubernetes, and named on
- * the command line. Fails with `CaiError('NO_ENGINE')` where there can be none.
+ * the command line. Fails with `CaiError('NO_ENGINE')` where no engine can be.
  */
 export function findEngine(host: Host, settings?: EngineSettings, context?: string): NamedEngine {
   switch (settings?.engine.kind) {

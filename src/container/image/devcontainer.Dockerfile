@@ -29,7 +29,7 @@ ARG NEW_GID
 RUN sh /run/cai-build/set-up all
 COPY --from=own-node /usr/local/lib/cai/node /usr/local/lib/cai/node
 
-# The folder is empty where the image has a recent Node of its own. Agents that replace themselves would do so in one
+# The folder is empty where the image brings a recent Node. Agents that replace themselves would do so in one
 # container only, and without being asked.
 ENV PATH=/usr/local/lib/cai/node/bin:${PATH} \
     DISABLE_AUTOUPDATER=1 \

@@ -21,7 +21,7 @@ export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
   readonly packages: readonly string[];
   /** Our own state folder. */
   readonly stateFolder: string;
-  /** The development container that takes the place of our own environment; absent: none does. */
+  /** The development container that takes the place of our own environment; absent: our environment is used. */
   readonly devcontainer?: DevcontainerRequest;
 }
 
@@ -33,7 +33,7 @@ export interface DevcontainerRequest {
   readonly localEnv: LocalEnv;
   /** The user whose files it is to work with. */
   readonly hostUser: Host['user'];
-  /** The program `docker` of this machine; `undefined`: there is none, or an agent could have put it there. */
+  /** The program `docker` of this machine; `undefined`: it is missing, or an agent could have put it there. */
   readonly docker: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 export const baseSuffix = '-base';
 
 /**
- * Labels of our images. `containai.managed` is none of them: containers inherit labels, and one that
+ * Labels of our images. `containai.managed` is not one of them: containers inherit labels, and one that
  * somebody else starts from our image is not ours. `recipe` is the hash of everything that the image is made from, but
  * for what build steps fetch; `packages` are the npm packages that were asked for; `environment` is the name of the
  * image below; `repository` is the root of the workspace whose own image it is. Of a build, what has `stage` is left over.
@@ -33,7 +33,7 @@ export interface ImageOwner {
    * `[image]`: its image is its own.
    */
   readonly repository?: string;
-  /** What the development container of that workspace is made from, as a hash; absent: there is none. */
+  /** What the development container of that workspace is made from, as a hash; absent: the workspace has no such container. */
   readonly madeFrom?: string;
   /** What stands before its name: the registry that has it, with a path. */
   readonly registry?: string | undefined;

@@ -10,7 +10,7 @@ import { readRecipe, type ImageRequest } from './image-request';
 import { imageLabel, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 
-/** The image as it is; undefined if there is none. */
+/** The image as it is; undefined if it is not built. */
 export async function findImage(
   images: Pick<ImageStore, 'find'>,
   request: ImageRequest,
@@ -19,7 +19,7 @@ export async function findImage(
 }
 
 /**
- * The image, built if there is none; of several processes one builds, and the others wait for it. One that
+ * The image, built if it is missing; of several processes one builds, and the others wait for it. One that
  * was built from something else is reported and used. Rejects with `CaiError('IMAGE')` where it may not or
  * cannot be built.
  */

@@ -144,7 +144,7 @@ function newFolder(stateFolder: string): string {
   }
 }
 
-/** By the end of the path: what is none of these is the program itself. */
+/** By the end of the path: a file with another end is the program itself. */
 function formatOf(archive: string): string {
   const { pathname } = new URL(archive);
   const formats: readonly (readonly [RegExp, string])[] = [

@@ -1,4 +1,4 @@
-/** The steps of our own Dockerfiles, as people read them. */
+/** The steps of our Dockerfiles, as people read them. */
 import type { BuildEvent } from '../engine/engine';
 
 /** What the longer steps of our Dockerfiles do. */
@@ -13,7 +13,7 @@ const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
   [/^RUN /, 'setting up'],
 ];
 
-/** A step of one of our own Dockerfiles as people read it, in a build with these npm packages. */
+/** A step of one of our Dockerfiles as people read it, in a build with these npm packages. */
 export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
   if (event.kind !== 'step') return event;
   const list = packages.join(' ') || 'no npm packages';

@@ -11,7 +11,8 @@ const clientId = 'containai';
 
 /**
  * The header `Authorization` for a request that was answered with this challenge (`WWW-Authenticate`), which gives the
- * right to pull from the repository; `undefined`: there is none, or it takes a login and there is none. Rejects as `ask` does.
+ * right to pull from the repository; `undefined`: no token is given, or only for a login that is missing. Rejects as
+ * `ask` does.
  */
 export async function authorizationFor(
   challenge: string,

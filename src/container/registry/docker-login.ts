@@ -29,7 +29,7 @@ interface StoredLogin {
 }
 
 /**
- * The login for a registry; `undefined`: the user has none. Rejects with `CaiError('IMAGE')`, in which no part of it
+ * The login for a registry; `undefined`: the user has no login. Rejects with `CaiError('IMAGE')`, in which no part of it
  * stands.
  */
 export async function dockerLogin(
@@ -84,7 +84,7 @@ async function askHelper(helper: string, key: string, env: NodeJS.ProcessEnv): P
   const settings = { env, limitMs: programMs, input: key };
   const printed = await outputOf(program, ['get'], settings).catch((reason: unknown) => {
     const { stdout, message } = reason as OutputFailure;
-    // Its way to say that there is none; else it may say anything, which is not told.
+    // So it says that it has no login. All else that it says is kept out of messages.
     if (/credentials not found/i.test(stdout)) return undefined;
     throw failure(message);
   });

@@ -100,7 +100,7 @@ export interface Circumstances {
   readonly image: string;
   /** Whom everything in it runs as. */
   readonly user: ContainerUser;
-  /** What the image of a development container says of it; absent: it is none. */
+  /** What the image of a development container says of it; absent: the image is of no development container. */
   readonly devcontainer?: string | undefined;
   /** The size of the engine's machine, and what the engine can hold there: it ignores a limit that it cannot. */
   readonly engine: Pick<EngineAbout, 'memoryBytes' | 'cpus' | 'can' | 'seccomp'>;

@@ -3,7 +3,7 @@ import type { RemoteProcess } from './remote-process';
 import type { SshConnection } from './ssh';
 
 const watcher = '/run/cai/watch';
-/** No line of our own programs is longer. */
+/** No line of our programs is longer. */
 const maxLineLength = 200;
 
 /** Exit statuses of the supervisor: the container was made by a version without a watcher; it had no room for it. */
@@ -61,7 +61,7 @@ export async function watchCommand(
 
 /**
  * Starts a program in a container that tells something line by line. `hear` gets each line, as Latin-1; none that is
- * longer than any of our own programs says. Rejects with `SSH_CONNECT`.
+ * longer than any that our programs write. Rejects with `SSH_CONNECT`.
  */
 export async function startWatcher(
   connection: Pick<SshConnection, 'run'>,

@@ -7,7 +7,7 @@ export interface RemoteCommand {
   readonly argv: readonly [string, ...string[]];
   /** Absolute path of its working directory in the container. */
   readonly cwd: string;
-  /** Its whole environment, but for a `SHELL` that it gets if this has none. Of equal names, the last counts. */
+  /** Its whole environment, but for a `SHELL` that it gets if this has no `SHELL`. Of equal names, the last counts. */
   readonly env: readonly (readonly [string, string])[];
   /**
    * Texts of files that it is to find, by paths below its home folder. What the agent has written itself stays. With an

@@ -219,7 +219,7 @@ function times(startTime: number | undefined, endTime: number, toldMs?: number):
   };
 }
 
-/** The files that a call was about when it began, and those of its end. */
+/** The files that a call named when it began, then the files that only its end names. */
 function placesOf({ locations }: ToolFace, { locations: added }: ToolFace): ToolFace['locations'] {
   return [...locations, ...added.filter(({ path }) => !locations.some((known) => known.path === path))];
 }

@@ -5,7 +5,7 @@ import { beginning, firstNumber, firstText, listOf, shapeOf, type Shape } from '
 
 /** One report about a tool call. */
 export interface ToolReport {
-  /** Cursor's id of the call, which may hold a line end; undefined if it has none. */
+  /** Cursor's id of the call, which may hold a line end; undefined for a call without an id. */
   readonly id: string | undefined;
   /** The tool, such as `shell`; `tool` where it has no name. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface ToolReport {
   readonly result: unknown;
   /** Whether it is over. */
   readonly isOver: boolean;
-  /** Whether its end was none that a call should have. */
+  /** Whether it ended as no call should. */
   readonly isFailure: boolean;
   /** When Cursor wrote the report, in milliseconds since 1970; undefined if it does not say. */
   readonly atMs: number | undefined;

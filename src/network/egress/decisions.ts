@@ -15,7 +15,7 @@ export type RuleKind = 'allow' | 'deny';
 
 /** Rules by what they do, the oldest first; none twice. */
 export interface Decisions extends Readonly<Record<RuleKind, readonly string[]>> {
-  /** Why the file does not count, and what to do; absent: it does, or there is none. */
+  /** Why the file does not count, and what to do; absent: it counts, or does not exist. */
   readonly fault?: string;
 }
 

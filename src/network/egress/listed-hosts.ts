@@ -56,7 +56,7 @@ export interface AgentHosts {
   readonly telemetry: readonly string[];
 }
 
-/** By the names of `src/agent/catalog.ts`; another agent has none. */
+/** By the names of `src/agent/catalog.ts`; another agent has no list. */
 export const agentHosts: Readonly<Record<string, AgentHosts>> = {
   // Sources: what claude-agent-acp 0.100.0 asked a proxy for; addresses in the program of its SDK (OAuth tokens at
   // platform.claude.com/v1/oauth/token; logs to Datadog, errors to Sentry).

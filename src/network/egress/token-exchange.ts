@@ -170,7 +170,7 @@ function renewed(signIn: SignIn, names: Names, got: TokenAnswer): { kept: SignIn
   return { kept, result: told(got.status, answer, names, kept) };
 }
 
-/** The tokens of an answer, and the rest of it; `undefined`: it has none. Fails with a `Refusal` for what is no JSON. */
+/** The tokens of an answer, and the rest of it; `undefined`: it has no tokens. Fails with a `Refusal` for what is no JSON. */
 function tokensIn(
   got: TokenAnswer,
   names: Names,

@@ -92,7 +92,7 @@ function explained<T>(state: string, use: () => T): T {
   }
 }
 
-/** `undefined`: there is none, or not for long any more. */
+/** `undefined`: there is no authority, or it is valid for a short time only. */
 function read(path: string): Identity | undefined {
   const text = unlessGone(() => readFileSync(path, 'utf8'));
   if (text === undefined) return undefined;

@@ -79,7 +79,7 @@ export class Keyring {
     return this.#run(({ put }) => put(key)) === undefined ? undefined : this.#find();
   }
 
-  /** What the keyring's program says; `undefined`: there is none, or it fails. */
+  /** What the keyring's program says; `undefined`: there is no such program, or it fails. */
   #run(request: (program: Program) => ReturnType<Program['put']>): string | undefined {
     if (performance.now() < this.#asksFrom) return undefined;
     for (const program of [libsecret, macOs]) {

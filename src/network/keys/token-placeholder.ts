@@ -33,7 +33,7 @@ export function placeholderFor(token: string, { name, signIn, generation }: Toke
   return `${keptOf(token)}caiplaceholder${name}x${signIn}x${generation}`;
 }
 
-/** What a placeholder says; `undefined`: the text is none. */
+/** What a placeholder says; `undefined`: the text is no placeholder. */
 export function readPlaceholder(text: unknown): TokenPlaceholder | undefined {
   const [, name, signIn, digits] = form.exec(typeof text === 'string' ? text : '') ?? [];
   if (name === undefined || signIn === undefined) return undefined;

@@ -29,7 +29,7 @@ export interface AgentRules {
 
 /** A connection to the user's agent. */
 export interface UsersAgent {
-  /** Resolves with the answer to a message, both without lengths. Rejects where there is none. */
+  /** Resolves with the answer to a message, both without lengths. Rejects if no answer comes. */
   ask(request: Buffer): Promise<Buffer>;
   /** Closes it. */
   end(): void;

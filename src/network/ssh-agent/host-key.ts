@@ -13,7 +13,7 @@ const curves: Readonly<Record<string, readonly [crv: string, hash: string, bytes
 const rsaHashes: Readonly<Record<string, string>> = { 'rsa-sha2-256': 'sha256', 'rsa-sha2-512': 'sha512' };
 
 /**
- * Whether the key, as SSH sends it, has signed that. False as well for a key that is none, a certificate, and one of a
+ * Whether the key, as SSH sends it, has signed that. False as well for bytes that are no key, a certificate, and one of a
  * kind that no server has, such as one on a security key.
  */
 export function isSignedBy(hostKey: Buffer, data: Buffer, signature: Buffer): boolean {

@@ -61,7 +61,7 @@ let wanted: Plan | undefined;
 /** The next value picks a variant. */
 let isTag = false;
 let memberPlan: MemberPlan | undefined;
-/** Index of the outermost object's wanted member that is being read; -1 for none. */
+/** Index of the outermost object's wanted member that is being read; -1 outside of them. */
 let member = -1;
 
 /** The walk over the values of one line. */

@@ -54,7 +54,7 @@ interface WebAssembly {
 let loaded: Vectors | null | undefined;
 
 /**
- * The functions; null where there are none. Loaded when they are first needed, and never again: that takes some
+ * The functions; null where WebAssembly has no vectors. Loaded when they are first needed, and never again: that takes some
  * milliseconds, and many where it fails.
  */
 export function vectors(): Vectors | null {

@@ -38,7 +38,7 @@ const harmless = /^[\w.:/[\]-]+$/;
 
 /**
  * Reads an address; without one it is the Unix socket of this machine. `agent` becomes the query's. Fails with
- * `CaiError('USAGE')` for what is none, and for one with a user or password in it, which the error does not repeat.
+ * `CaiError('USAGE')` for what is no address, and for one with a user or password in it, which the error does not repeat.
  */
 export function readAddress(text: string | undefined, agent: string | undefined, host: Host): Address {
   if (text === undefined) return { ...unixAddress(serveSocket(host), agent), isStandard: true };

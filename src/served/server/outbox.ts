@@ -104,7 +104,7 @@ export class Outbox {
     this.keeper.added(this, line);
   }
 
-  /** The next line, in order; undefined: there is none yet. */
+  /** The next line, in order; undefined: all lines were taken. */
   take(): { readonly line: Buffer; readonly number: number } | undefined {
     const line = this.#lines[this.#head + this.#next - this.#oldest];
     if (line === undefined) return undefined;

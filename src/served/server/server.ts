@@ -43,7 +43,7 @@ export interface ServerOptions {
   readonly door: Door;
   /** For plain sockets. */
   readonly connections: Connections;
-  /** The server's certificate, for addresses with TLS; undefined: it has none. */
+  /** The server's certificate, for addresses with TLS; undefined: it has no TLS. */
   readonly tls: tls.TlsOptions | undefined;
   /** Longest line of a client of a plain socket. */
   readonly maxLineBytes: number;

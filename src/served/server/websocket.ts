@@ -22,7 +22,7 @@ const maxBufferedBytes = 1024 * 1024;
 /** How long a reason may be. Source: RFC 6455, section 5.5: 125 bytes with the code. */
 const maxReasonBytes = 123;
 
-/** With these a client says that it needs the connection no more; 1005 stands for none. */
+/** With these a client says that it needs the connection no more; 1005 stands for a close without a code. */
 const finalCodes = [1000, 1005];
 
 /** What answers upgrades. */

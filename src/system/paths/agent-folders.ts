@@ -82,7 +82,7 @@ function folderOf(state: string): string {
 }
 
 function targetOf(record: string): string | undefined {
-  // Most often there is none, and an error takes longer than all else.
+  // Most often there is no such folder, and an error takes longer than all else.
   return unlessFails(() => fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record));
 }
 

@@ -33,7 +33,7 @@ export async function confine(
   for (const [index, name] of names.entries()) {
     real = posix.join(real, name);
     const what = await lookAt(real, spelled);
-    // What is missing is made by the editor, in a folder that is none of a link.
+    // What is missing is made by the editor, in a folder that no link leads to.
     if (what === undefined) break;
     const why = index === names.length - 1 ? whyNoFile(what, real, maxBytes) : whyNoFolder(what, real);
     if (why !== undefined) throw refuse(spelled, why);

@@ -4,7 +4,7 @@ import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { isInside } from './is-inside';
 
 /**
- * The bytes of a regular file, `undefined` if there is none. Never waits, and follows no link in its place. With `root`
+ * The bytes of a regular file, `undefined` if it does not exist. Never waits, and follows no link in its place. With `root`
  * (real path) the file must lie below it, wherever links lead. Fails with `CaiError('CONFIG')` for anything else, also
  * for more than `maxBytes`.
  */

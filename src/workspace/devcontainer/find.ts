@@ -7,8 +7,8 @@ const folder = '.devcontainer';
 const fileName = 'devcontainer.json';
 
 /**
- * The file of the workspace at `root`; with `name` that of the folder of this name in `.devcontainer`. `undefined`: there
- * is none. What is found may be anything, also a link.
+ * The file of the workspace at `root`; with `name` that of the folder of this name in `.devcontainer`. `undefined`: it
+ * has no such file. What is found may be anything, also a link.
  */
 export function findDevcontainer(root: string, name: string | undefined): string | undefined {
   return (name === undefined ? usualFiles(root) : [namedFile(root, name)]).find(isThere);

@@ -24,7 +24,7 @@ interface Place {
 }
 
 /**
- * What devcontainer.json says. `read`: the text of a file, `undefined` for none. Fails with `CaiError('CONFIG')` for one
+ * What devcontainer.json says. `read`: the text of a file, `undefined` if it is missing. Fails with `CaiError('CONFIG')` for one
  * that names neither an image nor a Dockerfile.
  */
 export function imageSourceOf(

@@ -66,7 +66,7 @@ export function textsIn(value: Json | undefined): Record<string, string> {
   );
 }
 
-/** A string, number, `true` or `false` as text; `undefined`: it is none of these. */
+/** A string, number, `true` or `false` as text; `undefined`: it is another value. */
 export function wordOf(value: Json | undefined): string | undefined {
   const isWord = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
   return isWord ? String(value) : undefined;

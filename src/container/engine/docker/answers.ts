@@ -41,7 +41,7 @@ interface PodmanInfo {
 }
 
 /**
- * From the answer of SystemInfo, and on podman from that of its own API, which knows more. `state`: our folder, in which
+ * From the answer of SystemInfo, and on podman from podman's API, which knows more. `state`: our folder, in which
  * podman finds our profile of system calls; `isElsewhere`: the engine is on another machine.
  */
 export function aboutOf(
@@ -117,7 +117,7 @@ export function imageInfoOf(answer: unknown): ImageInfo {
   };
 }
 
-/** Labels in a list; there may be none. */
+/** Labels in a list, which may be missing. */
 export function labelsIn(labels: Labels | null | undefined): Labels {
   return labels ?? {};
 }
@@ -130,7 +130,7 @@ export function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) =>
 /** The columns that are asked for, and read below. */
 export const processColumns = 'pid,ppid,args';
 
-/** The answer of ContainerTop; empty for none. Source: Docker Engine API, ContainerTop. */
+/** The processes in the answer of ContainerTop. Source: Docker Engine API, ContainerTop. */
 export function processesOf(answer: unknown): ContainerProcess[] {
   const { Processes } = (answer ?? {}) as { readonly Processes?: readonly (readonly string[])[] | null };
   return (Processes ?? []).map(([pid, parent, command = '']) => ({

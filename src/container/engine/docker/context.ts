@@ -168,7 +168,7 @@ export function endpointOf({ endpoint, ssh, options }: EngineAddress): EngineEnd
   return { url: endpoint, ...(protocol === 'https' && { certificates: Object.fromEntries(given) }) };
 }
 
-/** An empty setting is none. */
+/** An empty setting counts as missing. */
 function given(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }

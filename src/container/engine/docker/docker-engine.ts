@@ -207,7 +207,7 @@ export class DockerEngine implements Engine {
     const { Volumes } = await this.#ask('list the volumes', () =>
       this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
     );
-    // null, not an empty list, where there is none.
+    // null, not an empty list, if nothing matches.
     const found = (Volumes as typeof Volumes | null) ?? [];
     return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) })).filter(hasAll(labels));
   }

@@ -34,7 +34,7 @@ const codes: Readonly<Record<number, readonly [Ending['kind'], string]>> = {
 
 /** Of a socket that was open. `said` is the server's reason, `error` what went wrong here. */
 export function endingOfClose(code: number, said: string, error?: Error): Ending {
-  // A message that is too long, or is none, comes again whenever the connection goes on.
+  // A line that is too long, or is no message, comes again whenever the connection goes on.
   if (codeOf(error).startsWith('WS_ERR_'))
     return { kind: 'over', reason: `it sent what it must not: ${error!.message}` };
   const [kind, reason] = codes[code] ?? ['again', error?.message ?? 'the connection broke'];

@@ -10,7 +10,7 @@ const shortNames = new Map<unknown, string>([
   ['plan', 'plan'],
 ]);
 
-/** The line for an update of ACP: what has no line of its own is passed on as it is. */
+/** The line for an update of ACP: an update without such a line is passed on as it is. */
 export function panelLine(update: JsonObject): JsonObject {
   const { sessionUpdate } = update;
   // As an agent has written it, which can be anything.

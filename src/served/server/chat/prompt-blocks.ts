@@ -12,7 +12,7 @@ export const blockTypes: Readonly<Record<string, { texts: readonly string[]; cap
   resource: { texts: [], capability: 'embeddedContext' },
 };
 
-/** The prompt that `message` of a body is; throws `HttpError` for what is none. */
+/** The prompt that `message` of a body is; throws `HttpError` for what is no prompt. */
 export function promptOf(message: unknown): readonly JsonObject[] {
   if (typeof message === 'string' && message !== '') return [{ type: 'text', text: message }];
   if (!Array.isArray(message) || message.length === 0)

@@ -29,7 +29,7 @@ export interface DoorOptions {
   readonly now?: () => number;
 }
 
-/** Where a visitor was let in without a token of their own. */
+/** Where a visitor was let in who has no token. */
 const withoutToken = 'no token';
 
 /** One server's. */
@@ -46,7 +46,7 @@ export class Door {
   /** By what each was let in. */
   readonly #admitted = new WeakMap<Visitor, TokenHolder | typeof withoutToken>();
 
-  /** Makes the user's own token, if there is none; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
+  /** Makes the user's token, if it is missing; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
   constructor(options: DoorOptions) {
     const { host, serve, isBehindProxy, now = () => performance.now() } = options;
     this.#users = new Users(serve.users, host);
@@ -66,7 +66,7 @@ export class Door {
   /** The server was told to listen on that host, so that requests may name it. */
   listensOn(host: string): void {
     const name = normalHost(host);
-    // Those that stand for all addresses are none themselves.
+    // 0.0.0.0 and :: stand for all addresses.
     if (name !== undefined && name !== '0.0.0.0' && name !== '::') this.#listens.add(name);
   }
 

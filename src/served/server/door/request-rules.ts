@@ -22,7 +22,7 @@ export interface Names {
   readonly origins: readonly string[];
   /** A proxy before it speaks TLS with clients. */
   readonly isBehindProxy: boolean;
-  /** The header in which a proxy says who comes in, in lower case; undefined: there is none. */
+  /** The header in which a proxy says who comes in, in lower case; undefined: no proxy says it. */
   readonly identityHeader?: string | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Host } from '../../../system/host';
 
 /**
  * For `tls.createServer` and all that builds on it; `undefined`: the configuration names no certificate. A client may
- * have a certificate of `client_ca` or none: whoever has none needs a token. Throws `CaiError('CONFIG')`.
+ * have a certificate of `client_ca` or no certificate: who has none needs a token. Throws `CaiError('CONFIG')`.
  */
 export function tlsOptionsOf(host: Host, serve: Config['serve']): TlsOptions | undefined {
   const { tlsCert, tlsKey, clientCa } = serve;

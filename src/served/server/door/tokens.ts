@@ -48,7 +48,7 @@ export class Tokens {
     this.#uid = host.user.uid;
   }
 
-  /** The user's own, made if there is none yet. */
+  /** The user's token, made if it is missing. */
   ownerToken(): string {
     this.#makeFolder();
     const known = this.#readOwner();
@@ -159,7 +159,7 @@ export class Tokens {
       const { tokens } = JSON.parse(text) as { tokens: readonly TokenRecord[] };
       if (tokens.every(isRecord)) return tokens;
     } catch {
-      // As any other text that is none of ours.
+      // The same refusal as for any other text.
     }
     throw refuse(this.#file, 'is damaged: remove it, and give everybody a new token');
   }
@@ -173,7 +173,7 @@ export class Tokens {
     this.#checkFolder();
   }
 
-  /** False: there is none. */
+  /** False: there is no such token. */
   #checkFolder(): boolean {
     const stats = lstatSync(this.#folder, { throwIfNoEntry: false });
     if (stats === undefined) return false;

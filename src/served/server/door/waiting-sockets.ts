@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import { networkOf } from './failures';
 
-/** A connection, which TLS and HTTP/2 have sockets of their own for. */
+/** A connection, which TLS and HTTP/2 wrap in other sockets. */
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
 /** One server's. */

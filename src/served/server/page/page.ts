@@ -73,7 +73,7 @@ export class Page {
     }
   }
 
-  /** A link that signs in as somebody who has a token, or why there is none. */
+  /** A link that signs in as a user who has a token, or why there is no link. */
   linkFor(name: string): string | Refusal {
     const { door } = this.options;
     const base = this.options.address();

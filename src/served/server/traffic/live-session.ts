@@ -158,7 +158,7 @@ export class LiveSession {
     for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.id);
   }
 
-  /** A guest's answer to a request of the agent. False: it is none, or nobody waits for it any more. */
+  /** A guest's answer to a request of the agent. False: it answers no open request. */
   answerOfGuest(guest: Participant, message: Message): boolean {
     for (const [agentId, { guestId }] of this.#questions) {
       if (guestId !== message.id) continue;

@@ -28,7 +28,7 @@ export class SshAgent extends Agent {
     super({ keepAlive: true, scheduling: 'lifo', servername: '' } as ConstructorParameters<typeof Agent>[0]);
   }
 
-  /** From now on the next program there is tried; false if there is none. */
+  /** From now on the next program is tried; false if all were tried. */
   useNextProgram(): boolean {
     return ++this.#program < programs.length;
   }

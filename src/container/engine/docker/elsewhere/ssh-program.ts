@@ -21,7 +21,7 @@ export interface SshTarget {
 /** What joins its streams to the engine's socket there; the second is tried where the first is missing. */
 export const programs = ['docker', 'podman'] as const;
 
-/** The target of `ssh://[USER@]HOST[:PORT][/SOCKET]`; `undefined`: it is none, or holds a password. */
+/** The target of `ssh://[USER@]HOST[:PORT][/SOCKET]`; `undefined`: it is no target, or holds a password. */
 export function sshTargetOf(endpoint: string): SshTarget | undefined {
   const form = /^ssh:\/\/(?:([^@:/]+)@)?(?:\[([^\]]+)\]|([^@:/]+))(?::(\d+))?(?:\/|(\/[^?#'\s]+))?$/;
   const [, user, bracketed, plain, port, socket] = form.exec(endpoint) ?? [];
