@@ -94,7 +94,7 @@ export class EditorCalls {
     const { sessions } = this.core;
     const owner = sessions.get(editorId);
     if (owner?.isHeld === true && this.#waits(owner, call)) return;
-    const session = owner?.open;
+    const session = owner?.openPlace;
     const hold = async (step: (held: Session) => Promise<void>): Promise<void> =>
       await sessions.hold(editorId, step);
     switch (row.route) {

@@ -198,7 +198,7 @@ export class CursorRequests implements SessionObserver {
   /** Tells the thread of a session, unless the editor has closed the session. */
   #update(session: AgentSession, update: Shape): void {
     const { child, editorId: sessionId, owner } = session;
-    if (owner.open === undefined && child.isUsable) return;
+    if (owner.openPlace === undefined && child.isUsable) return;
     this.#tell(session, updateLine(sessionId, JSON.stringify(update)));
   }
 

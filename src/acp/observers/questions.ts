@@ -245,7 +245,7 @@ export class Questions implements SessionObserver {
   /** Tells the thread of a session about a tool call, unless the editor has closed the session. */
   #update(session: AgentSession, call: JsonObject, sessionUpdate = 'tool_call_update'): void {
     const { child, editorId: sessionId, owner } = session;
-    if (owner.open === undefined && child.isUsable) return;
+    if (owner.openPlace === undefined && child.isUsable) return;
     this.#tell(session, ownUpdateLine(sessionId, { sessionUpdate, ...call }));
   }
 

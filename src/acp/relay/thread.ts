@@ -23,7 +23,7 @@ export function tellInThread(
   { title, description }: ThreadNote,
 ): void {
   const { child, owner, editorId: sessionId } = session;
-  const isOpen = owner.state === 'open' && owner.open === session;
+  const isOpen = owner.state === 'open' && owner.openPlace === session;
   if (core.isEditorGone || !isOpen) return;
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }

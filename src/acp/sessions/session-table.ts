@@ -73,12 +73,12 @@ export class SessionTable {
 
   /** The session with that id as its agent has it now. */
   find(editorId: string): AgentSession | undefined {
-    return this.#sessions.get(editorId)?.open;
+    return this.#sessions.get(editorId)?.openPlace;
   }
 
   /** Every session that an agent has. */
   all(): AgentSession[] {
-    return [...this.#sessions.values()].map(({ open }) => open).filter((open) => open !== undefined);
+    return [...this.#sessions.values()].map((each) => each.openPlace).filter((place) => place !== undefined);
   }
 
   of(child: WorkspaceChild): ChildSessions {
@@ -118,7 +118,7 @@ export class SessionTable {
     const session: AgentSession = { owner, editorId, agentId, child, roots, map, openParams };
     const older = this.of(child).byAgentId.get(agentId);
     if (older !== undefined && older.owner !== owner) this.close(older);
-    if (owner.open !== undefined) this.#unname(owner.open);
+    if (owner.openPlace !== undefined) this.#unname(owner.openPlace);
     this.#lost.delete(owner);
     owner.enter(session, state);
     this.of(child).byAgentId.set(agentId, session);
@@ -130,7 +130,7 @@ export class SessionTable {
   /** The call that opened the session has failed: the session is again what it was before. */
   undo(session: AgentSession): void {
     const { owner } = session;
-    const isOpen = owner.open === session;
+    const isOpen = owner.openPlace === session;
     const before = owner.dismiss(session);
     if (!isOpen) return;
     this.#unname(session);
@@ -147,7 +147,7 @@ export class SessionTable {
     const { agentId, child, owner } = session;
     this.#unname(session);
     this.of(child).noteClosed(agentId);
-    if (owner.open === session) this.#end(session);
+    if (owner.openPlace === session) this.#end(session);
     // A call that opens it again is on its way, and does not bring this back if it fails.
     else owner.dismiss(session);
   }
@@ -157,9 +157,9 @@ export class SessionTable {
     const { owner } = session;
     const settled = owner.settledBefore(session);
     this.#unname(session);
-    if (owner.open === session) this.#end(session);
+    if (owner.openPlace === session) this.#end(session);
     const isReplaced = (this.get(owner.editorId) ?? owner) !== owner;
-    if (settled.openParams === undefined || owner.open !== undefined || isReplaced) return;
+    if (settled.openParams === undefined || owner.openPlace !== undefined || isReplaced) return;
     owner.leave(settled);
     this.#sessions.set(owner.editorId, owner);
     this.#lost.add(owner);
@@ -188,7 +188,7 @@ export class SessionTable {
 
   /** From now on its id names another session. Nothing that still happens to this one has an effect. */
   drop(session: Session): void {
-    if (session.open !== undefined) this.close(session.open);
+    if (session.openPlace !== undefined) this.close(session.openPlace);
     this.giveUp(session);
     if (this.#sessions.get(session.editorId) === session) this.#sessions.delete(session.editorId);
   }

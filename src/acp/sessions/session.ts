@@ -79,7 +79,7 @@ export class Session {
   }
 
   /** Its place at the agent that has it; undefined while no agent has it. */
-  get open(): AgentSession | undefined {
+  get openPlace(): AgentSession | undefined {
     return this.#state === 'open' || this.#state === 'restoring' ? this.#places.at(-1) : undefined;
   }
 
@@ -98,7 +98,7 @@ export class Session {
   settle(place: AgentSession): void {
     const index = this.#places.indexOf(place);
     if (index > 0) this.#places.splice(0, index);
-    if (this.#state === 'restoring' && this.open === place) this.#state = 'open';
+    if (this.#state === 'restoring' && this.openPlace === place) this.#state = 'open';
   }
 
   /** Its agent has told something of the past while the session is restored. */

@@ -132,7 +132,7 @@ describe('a session whose agent has ended', () => {
     const session = openSession(table, child, 'e1', 'a1', { openParams: '{}' });
 
     table.lose(session);
-    expect(table.get('e1')).toMatchObject({ state: 'lost', lost: session, open: undefined });
+    expect(table.get('e1')).toMatchObject({ state: 'lost', lost: session, openPlace: undefined });
     table.giveUp(session.owner);
 
     expect(table.get('e1')).toBeUndefined();

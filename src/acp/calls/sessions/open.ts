@@ -258,5 +258,6 @@ export class SessionOpener {
 /** Tells the editor what an answer says of a session's mode and options, unless the session was closed meanwhile. */
 export function tellState({ log }: Core, session: AgentSession, answer: Message, modeId?: unknown): void {
   const { child, editorId, owner } = session;
-  if (owner.open === session) tellSessionState(editorId, answer, (line) => child.deliver(line), log, modeId);
+  if (owner.openPlace === session)
+    tellSessionState(editorId, answer, (line) => child.deliver(line), log, modeId);
 }
