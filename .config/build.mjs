@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { build as bundle } from 'esbuild';
 import ts from 'typescript';
 
@@ -64,6 +64,8 @@ const sharedErrors = {
 
 /** Folders of the packages that bundles have something of, below the root. */
 const bundled = new Set(['node_modules/@devcontainers/cli']);
+/** What this build has written, below `dist`; of folders that are copied, their names. */
+const written = new Set(['devcontainers-cli', 'LICENCES.txt']);
 
 await build({ ...options, entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
@@ -86,8 +88,10 @@ await build({
   target: ['es2022', 'safari15.4', 'firefox115', 'chrome110'],
   logLevel: 'error',
 });
-for (const page of ['index.html', 'inspect/inspect.html'])
+for (const page of ['index.html', 'inspect/inspect.html']) {
+  written.add(`page/${basename(page)}`);
   copyFileSync(join(root, 'src/served/page', page), join(root, 'dist/page', basename(page)));
+}
 // It runs as a process of its own, so it is not bundled.
 cpSync(join(root, 'node_modules/@devcontainers/cli'), join(root, 'dist/devcontainers-cli'), {
   recursive: true,
@@ -100,6 +104,7 @@ await build({
 });
 
 writeFileSync(join(root, 'dist/LICENCES.txt'), [...bundled].sort().map(licenceOf).join('\n'));
+removeOthers('');
 
 const home = mkdtempSync(join(tmpdir(), 'cai-build-'));
 try {
@@ -138,7 +143,8 @@ try {
 /** Bundles, and notes the packages. */
 async function build(parts) {
   const { metafile } = await bundle({ ...parts, metafile: true });
-  for (const { inputs } of Object.values(metafile.outputs)) {
+  for (const [output, { inputs }] of Object.entries(metafile.outputs)) {
+    written.add(relative('dist', output));
     for (const path of Object.keys(inputs)) {
       const [folder] = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [];
       if (folder !== undefined) bundled.add(folder);
@@ -172,5 +178,21 @@ function declareTypes(names) {
     ...{ target: ts.ScriptTarget.ES2023, strict: true },
     ...{ rootDir: join(root, 'src'), outDir: join(root, 'dist') },
   });
-  program.emit();
+  program.emit(undefined, (file, text) => {
+    written.add(relative(join(root, 'dist'), file));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  });
+}
+
+/** Removes what earlier builds have left in a folder below `dist`: all else may be in use while this one runs. */
+function removeOthers(folder) {
+  for (const entry of readdirSync(join(root, 'dist', folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    // What V8 has compiled lies beside its bundle.
+    if (written.has(path.replace(/\.cache$/, ''))) continue;
+    const hasMore = [...written].some((each) => each.startsWith(`${path}/`));
+    if (hasMore) removeOthers(path);
+    else rmSync(join(root, 'dist', path), { recursive: true, force: true });
+  }
 }

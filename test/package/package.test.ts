@@ -32,6 +32,10 @@ const run = (args: readonly string[], options: CliOptions = {}) =>
   runCli(args, { ...options, program: join(prefix, 'bin/cai') });
 
 beforeAll(() => {
+  // An earlier build may have left files of other names.
+  mkdirSync(join(root, 'dist/left'), { recursive: true });
+  for (const name of ['left/left.js', 'page/left.js', 'left.js']) writeFileSync(join(root, 'dist', name), '');
+  execFileSync(process.execPath, [join(root, '.config/build.mjs')]);
   execFileSync(process.execPath, [join(root, '.config/release/pack.mjs'), release]);
   npm('install', '--global', '--silent', archive);
 });
