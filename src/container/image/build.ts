@@ -18,10 +18,9 @@ import {
   type ImageRequest,
 } from './image-request';
 import { baseSuffix, imageLabel, imageTagOf } from './image-tag';
-import type { Progress } from './progress';
+import { withStepName, type Progress } from './progress';
 import { containerUser } from '../spec/spec';
 import { registryAgentFiles, type RegistryAgentFiles } from './registry-agent';
-import { withStepName } from './step-names';
 
 /** `noCache`: with nothing of earlier builds; `upgrade`: with the newest of everything that the user has not named. */
 export type BuildChoice = Readonly<Record<'noCache' | 'upgrade', boolean>>;

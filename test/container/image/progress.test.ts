@@ -1,4 +1,6 @@
-import { openProgress } from '../../../src/container/image/progress';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openProgress, withStepName } from '../../../src/container/image/progress';
 import type { BuildEvent } from '../../../src/container/engine/engine';
 
 /** A progress; what was written of it, and what a terminal would show of that on its last line. */
@@ -187,4 +189,32 @@ test('openProgress writes nothing at all when it is to be quiet', () => {
   progress.end();
 
   expect(text()).toBe('');
+});
+
+describe('withStepName', () => {
+  const stepsOf = (name: string) =>
+    readFileSync(join(__dirname, '../../..', name), 'utf8')
+      .replace(/^#.*\n/gm, '')
+      .replaceAll('\\\n', '')
+      .split('\n')
+      .filter((line) => line !== '');
+
+  test.each([
+    ['Dockerfile', ['installing Debian packages', 'installing Python packages', 'installing mine@1']],
+    ['src/container/image/agent.Dockerfile', ['installing mine@1']],
+  ])('says what each step of %s does, and names the packages', (name, installing) => {
+    const named = stepsOf(name).map((text) =>
+      withStepName({ kind: 'step', step: 1, total: 9, text }, ['mine@1']),
+    );
+
+    const texts = named.map(({ text }: BuildEvent & { text?: string }) => text);
+    expect(texts.filter((text) => /\b(RUN|COPY|FROM \$)/.test(text))).toEqual([]);
+    expect(texts.filter((text) => text.startsWith('installing'))).toEqual(installing);
+  });
+
+  test('leaves alone what a step prints', () => {
+    const event: BuildEvent = { kind: 'log', text: 'RUN npm install' };
+
+    expect(withStepName(event, [])).toBe(event);
+  });
 });
