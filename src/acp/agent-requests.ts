@@ -42,7 +42,6 @@ export interface AgentServices {
   readonly files: FileRequests | undefined;
 }
 
-/** Serves what agents ask. */
 export class AgentRequests {
   readonly #elicitations: Elicitations;
   readonly #statusUpdates = new StatusUpdates();
@@ -55,7 +54,6 @@ export class AgentRequests {
     this.#elicitations = new Elicitations(core);
   }
 
-  /** Serves a request or notification of an agent. */
   serve(child: WorkspaceChild, message: Message): void {
     const row = agentRow(message.method);
     // While a sign-in is repeated, an agent may ask the user about it. Nothing else can be asked before initialize.

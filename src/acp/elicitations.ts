@@ -15,7 +15,6 @@ export const tooMany: RpcError = {
   message: 'too many requests of this agent are open',
 };
 
-/** Serves the elicitations of all agents. */
 export class Elicitations {
   readonly #table = new ElicitationTable();
 
@@ -72,7 +71,6 @@ export class Elicitations {
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
-  /** Forgets the elicitations of a child that has ended. */
   forget(child: WorkspaceChild): void {
     this.#table.forget(child);
   }
@@ -120,7 +118,6 @@ export class ElicitationTable {
     return editorId;
   }
 
-  /** Forgets the elicitations of a child that has ended. */
   forget(child: WorkspaceChild): void {
     for (const editorId of this.#byChild.get(child)?.values() ?? []) this.#editorIds.delete(editorId);
     this.#byChild.delete(child);

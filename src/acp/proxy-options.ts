@@ -13,22 +13,18 @@ import type { Workspace } from '../workspace/root';
 
 /** What a proxy is made from. */
 export interface ProxyOptions {
-  /** The agent to run. */
   readonly agent: AgentCommand;
-  /** The user's configuration. */
   readonly config: Config;
   /** This machine. Agents get its environment; its current folder is the proxy's. */
   readonly host: Host;
   /** Where the commands run that agents start in the editor's terminals; `off`: agents get no terminals. */
   readonly terminals: Config['acp']['terminal'];
-  /** Rewrites the agent's ways to sign in. */
   readonly signIn: SignIn;
   /** What `initialize` may be answered with before an agent runs. */
   readonly profiles: Profiles;
   readonly answered: KnownAnswer | undefined;
   /** Where the sessions of this and earlier processes are remembered. */
   readonly sessions: SessionStore;
-  /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Records all messages; undefined: nothing is recorded. */
   readonly recorder: Recorder | undefined;
@@ -52,7 +48,6 @@ export interface ProxyOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
-  /** An agent has ended without being asked to. */
   readonly onUnexpectedEnd?: (() => void) | undefined;
   /** After `stopIfBusy` was true: the editor may be read on. */
   onRoom(): void;

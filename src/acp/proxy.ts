@@ -42,7 +42,6 @@ export class Proxy {
   readonly #greeting: Greeting;
   #hasEnded = false;
 
-  /** Nothing is started before the editor's first line. */
   constructor(private readonly options: ProxyOptions) {
     const { config, writer, log, sessions, signIn } = options;
     const core = new Core({
@@ -101,7 +100,6 @@ export class Proxy {
     return this.#greeting.isUnderWay;
   }
 
-  /** Takes one line of the editor. */
   fromEditor(line: Buffer | OverlongLine): void {
     if (!Buffer.isBuffer(line)) {
       this.#defects.overlongFromEditor(line);
@@ -163,7 +161,6 @@ export class Proxy {
     await Promise.all(this.#core.observers.flatMap((observer) => observer.end?.() ?? []));
   }
 
-  /** A request or notification of the editor. */
   #call(message: Message): void {
     const { id, method } = message;
     if (id !== undefined && this.#core.requests.isFull) {

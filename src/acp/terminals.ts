@@ -35,7 +35,6 @@ interface Terminal {
   isOver: boolean;
 }
 
-/** The terminals of one proxy. */
 export class Terminals implements SessionObserver {
   /** By the id that the editor gave. */
   readonly #terminals = new Map<string, Terminal>();
@@ -43,7 +42,6 @@ export class Terminals implements SessionObserver {
   readonly #opening = new Map<string, Terminal>();
   readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
 
-  /** No terminal exists yet. */
   constructor(
     private readonly core: Core,
     private readonly options: Pick<ProxyOptions, 'host' | 'terminals'> & {

@@ -41,7 +41,6 @@ export interface SignInCommands {
   readonly guide?: string;
   /** Ids of its ACP sign-ins that wait for a browser where the agent runs, which a container has not: use `login`. */
   readonly browserMethods?: readonly string[];
-  /** Signs out. */
   readonly logout?: readonly [string, ...string[]];
   /** For an agent without a command to sign out: the files below the home folder that hold the sign-in. */
   readonly credentials?: readonly string[];
@@ -173,9 +172,7 @@ export const aliases: Readonly<Record<string, string>> = {
 export interface AgentCommand {
   /** The agent's name: as on the command line, but for an alias that of the agent itself. */
   readonly name: string;
-  /** What people call it. */
   readonly displayName: string;
-  /** Program and arguments. */
   readonly command: readonly [string, ...string[]];
   /** Variables that the program gets where it runs on this machine; in an image they are the image's affair. */
   readonly env?: Readonly<Record<string, string>>;

@@ -16,7 +16,6 @@ export interface TerminalOrder {
   readonly agent: string;
   /** A folder in the workspace, on this machine; `undefined`: the container without one. */
   readonly workspace: string | undefined;
-  /** Program and arguments. */
   readonly argv: readonly string[];
   /** Variables for the command alone; of two with the same name the later one counts. */
   readonly env: readonly (readonly [name: string, value: string])[];

@@ -20,11 +20,9 @@ export interface ShownFile {
   /** Below the home folder. */
   readonly path: string;
   readonly text: string;
-  /** Whether it can be executed. */
   readonly isProgram: boolean;
 }
 
-/** All that an agent gets. */
 interface HostSettings {
   /** Files, sorted. */
   readonly shown: readonly ShownFile[];
@@ -84,7 +82,6 @@ class SettingsReader {
     private readonly folders: Pick<AgentFolders, 'onWayTo'>,
   ) {}
 
-  /** A file or a folder as it is. */
   take(known: AgentSettings, path: string): void {
     const place = this.#placeOf(known, path);
     // The user may have put a link here, and is taken at that word; what is in a folder may come from elsewhere.
@@ -101,7 +98,6 @@ class SettingsReader {
     this.links.push(inside);
   }
 
-  /** A file that is made of settings. */
   show(path: string, text: string): void {
     this.#add({ path, text, isProgram: false });
     this.links.push(path);

@@ -25,7 +25,6 @@ const readOnMs = 2_000;
 /** How much of stderr is kept, in characters. */
 const stderrTailLength = 4_000;
 
-/** What is known of the end of one process. */
 export class ProcessEnd {
   /** `undefined`: the system could not even try to start it. */
   child: ChildProcessWithoutNullStreams | undefined;
@@ -55,7 +54,6 @@ export class ProcessEnd {
     return this.#exit !== undefined;
   }
 
-  /** It has been asked to end. */
   get isAsked(): boolean {
     return this.#ladder !== undefined;
   }

@@ -20,15 +20,12 @@ const shareAloneBytes = 256 * 1024;
 export interface AgentProcessOptions {
   /** What is started; its name is for messages. */
   readonly agent: AgentCommand;
-  /** Working directory of the process. */
   readonly cwd: string;
   /** The whole environment of the process. */
   readonly env: NodeJS.ProcessEnv;
-  /** Limits of the lines that it writes. */
   readonly limits: LineLimits;
   /** For its stderr, at level debug. */
   readonly log: Log;
-  /** Whether several lines are offered at once. */
   readonly offersLines?: boolean;
   /** No other agent waits to be read. */
   isAlone?: (() => boolean) | undefined;
@@ -38,7 +35,6 @@ export interface AgentProcessOptions {
 export class AgentProcess {
   /** For questions to the command; `undefined` for one without status. */
   link: StatusLink | undefined;
-  /** How much it was sent. */
   sentBytes = 0;
   readonly #end: ProcessEnd;
   /** `undefined`: the system could not even try to start it. */

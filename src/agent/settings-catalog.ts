@@ -10,13 +10,11 @@ export interface AgentSetting {
   readonly form?: 'json' | 'toml';
 }
 
-/** The settings of an agent. */
 export interface AgentSettings {
   /** Its folder below the home folder, here and inside. */
   readonly folder: string;
   /** A variable that names another one here. */
   readonly variable?: string;
-  /** By the name that the configuration has for it. */
   readonly settings: Readonly<Record<string, AgentSetting>>;
   /**
    * Where keys of settings go: a file for the whole container, over which the agent's own wins. Without it they are a file

@@ -78,7 +78,6 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** By their names. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = Object.fromEntries(
   Object.values(groups)
     .flat()

@@ -4,7 +4,6 @@ import { isFilePath } from '../system/real-path';
 
 /** What paths in a file are relative to. All absolute. */
 export interface Base {
-  /** The folder that the file lies in. */
   readonly folder: string;
   /** What `~` stands for. */
   readonly home: string;
@@ -43,7 +42,6 @@ export const command = kind<readonly [string, ...string[]]>(
     Boolean(value[0]),
 );
 
-/** One of these strings. */
 export function oneOf<const T extends string>(...choices: readonly T[]): Kind<T> {
   const expected = choices.map((choice) => JSON.stringify(choice)).join(' or ');
   return kind(expected, (value) => choices.some((choice) => choice === value));
@@ -55,7 +53,6 @@ export function wholeNumber(least: number): Kind<number> {
   return kind(`a whole number, at least ${least}`, isOne);
 }
 
-/** A number, also one with a fraction. */
 export function decimal(least: number): Kind<number> {
   const isOne = (value: unknown) => Number.isFinite(value) && (value as number) >= least;
   return kind(`a number, at least ${least}`, isOne);
@@ -84,7 +81,6 @@ export const url = kind<string>(
   (value) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value),
 );
 
-/** A string of that form. */
 export function matching(expected: string, form: RegExp): Kind<string> {
   return kind(expected, (value) => typeof value === 'string' && form.test(value));
 }

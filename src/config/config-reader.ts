@@ -13,7 +13,6 @@ export interface Key {
   readonly path: readonly string[];
   /** Name of the field that it sets, in the object that its table becomes. */
   readonly field: string;
-  /** How its value is read. */
   readonly kind: Kind<unknown>;
   /** What holds without it, as it would stand in the file; `undefined`: the field is left out. */
   readonly standard: string | boolean | number | readonly string[] | undefined;
@@ -26,9 +25,7 @@ export interface Key {
 /** What a table of TOML becomes; without a prototype, because users choose some of the names. */
 type Table = Record<string, unknown>;
 
-/** A text with settings. */
 export interface Source {
-  /** Name of its file, for messages. */
   readonly file: string;
   /** The whole text. */
   readonly text: string;

@@ -80,7 +80,6 @@ export const hostRules = listOf(
   (word) => parseRule(word) !== undefined,
 );
 
-/** Servers of SSH. */
 export const sshHosts = listOf(
   'a list of different names of hosts, in lower case, such as ["github.com", "git.example.com:2222"]',
   (word) => {
@@ -142,7 +141,6 @@ export const tolerations = listOf(
 /** Source: Kubernetes, "Object Names and IDs". */
 const objectName = /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/;
 
-/** Names of objects of Kubernetes. */
 export const objectNames = listOf('a list of different names of objects of Kubernetes', (word) =>
   objectName.test(word),
 );

@@ -27,7 +27,6 @@ export interface Origin {
 
 /** The file of the repository. */
 export interface RepositoryConfig {
-  /** Its path. */
   readonly file: string;
   /** What is recorded when the user trusts the file: a digest of its content. */
   readonly digest: string;
@@ -39,7 +38,6 @@ export interface RepositoryConfig {
 
 /** What is in effect for a workspace. */
 export interface WorkspaceConfig {
-  /** The values. */
   readonly config: Config;
   /** Every key that has a fixed place, set or not, and those that the user chose; in the order of the docs. */
   readonly origins: () => Origin[];

@@ -12,7 +12,6 @@ export interface Place {
 
 /** A rule that was read. */
 export interface HostRule {
-  /** As it was written. */
   readonly text: string;
   /** The name, or what comes after `*.`; empty for a rule of addresses. */
   readonly name: string;

@@ -4,7 +4,6 @@ import { totalmem } from 'node:os';
 /** `never`: a repository cannot set the key. Else what narrows counts, and the rest if the user trusts the file. */
 export type RepositoryRule<T> = 'never' | Narrowing<T>;
 
-/** Tells whether a value narrows. */
 export interface Narrowing<T> {
   /**
    * Whether `wanted` gives the agent no more than `held`, which is the user's value or what holds by default

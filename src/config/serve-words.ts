@@ -25,7 +25,6 @@ export const agentNames: Kind<readonly string[]> = {
   read: (value) => (Array.isArray(value) && value.length > 0 ? differentNames.read(value) : undefined),
 };
 
-/** Folders of this machine. */
 export const folders: Kind<readonly string[]> = {
   expected: 'a list of paths, each absolute or from "~/", not empty',
   read: (value, base) => {

@@ -25,7 +25,6 @@ import {
 
 /** Whose way it is. */
 export interface EgressOptions extends KeyedHostsOptions {
-  /** Name of the agent. */
   readonly agent: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;

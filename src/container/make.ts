@@ -26,9 +26,7 @@ import {
 import { newHostKey } from './ssh/keys';
 import { quoted } from '../system/quoted';
 
-/** What a container is made for. */
 export interface MakeRequest {
-  /** What the container is to be. */
   readonly settings: Settings;
   /** Finds git's author and our own folders. */
   readonly host: Host;

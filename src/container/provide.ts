@@ -18,7 +18,6 @@ interface ContainerRequest extends MakeRequest {
   readonly findImage: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
-  /** Whether an existing container is replaced. */
   readonly isFresh: boolean;
   /** How many containers may run in the folders of somebody who may use no others. */
   readonly mostServed: number;

@@ -5,12 +5,10 @@ import { objectIn } from '../system/unless';
 
 /** A container of ours. */
 export interface OwnContainer {
-  /** The engine's id of it. */
   readonly id: string;
   readonly name: string;
   /** Root of its workspace; `undefined`: none. */
   readonly workspace: string | undefined;
-  /** Name of its agent. */
   readonly agent: string;
   /** The engine's word: `running`, `exited`, ... */
   readonly state: string;

@@ -5,10 +5,8 @@ import type { Program, Said } from './program';
 import { firstText, shapeOf, type Shape } from './output/shapes';
 import { objectIn } from '../system/unless';
 
-/** A model of the account. */
 export interface Model {
   readonly id: string;
-  /** For people. */
   readonly name: string;
 }
 

@@ -28,16 +28,13 @@ const signInMs = 600_000;
 interface OpenSession {
   record: SessionRecord;
   readonly todos: Todos;
-  /** The turn that runs. */
   turn?: { readonly abort: AbortController; readonly done: Promise<unknown> };
 }
 
 /** What `CursorAgent` is made from. */
 export interface CursorAgentOptions {
-  /** Runs Cursor's command line. */
   readonly program: Program;
   readonly account: Account;
-  /** Keeps the sessions. */
   readonly store: SessionStore;
   /** The model of new sessions; undefined: Cursor decides. */
   readonly model: string | undefined;
@@ -51,10 +48,8 @@ export interface CursorAgentOptions {
 export class CursorAgent {
   readonly #open = new Map<string, OpenSession>();
 
-  /** Starts nothing. */
   constructor(private readonly options: CursorAgentOptions) {}
 
-  /** The handlers of all calls. */
   app(): AgentApp {
     const { account, store } = this.options;
     return agent({ name: 'cai-cursor' })
@@ -113,7 +108,6 @@ export class CursorAgent {
       .onRequest('_cursor/models', shapeOf, async () => ({ models: await account.models() }));
   }
 
-  /** Cancels every turn. */
   async end(): Promise<void> {
     await Promise.all([...this.#open.keys()].map((id) => this.#close(id)));
     await this.options.program.stopAll();

@@ -9,7 +9,6 @@ export interface End {
   readonly status: number | null;
   /** The last of what it has said about itself: stderr, and lines that are no JSON. */
   readonly words: string;
-  /** Why it could not be started. */
   readonly startError?: NodeJS.ErrnoException | undefined;
   /** The reason is that its folder does not exist. */
   readonly isFolderGone?: boolean;
@@ -28,7 +27,6 @@ const transient: readonly (readonly [string, RegExp])[] = [
   ['too many requests', /\b429\b|too many requests|rate.?limit/i],
 ];
 
-/** Whether the words say that nobody is signed in. */
 export function wantsSignIn(words: string): boolean {
   return nobody.test(words);
 }
@@ -52,7 +50,6 @@ export function retryAfterMs(words: string): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 
-/** For an editor: nobody is signed in. */
 export function signInError(): RequestError {
   return new RequestError(
     rpcCode.authRequired,

@@ -17,7 +17,6 @@ export const signInMethods = { login: 'cursor_login', key: 'cursor-api-key' } as
 /** The model where Cursor decides: then there is no `--model`. */
 export const noModel = 'default';
 
-/** The modes of a session. */
 export const modes: SessionModeState['availableModes'] = [
   { id: 'agent', name: 'Agent', description: 'Reads, writes and runs commands' },
   { id: 'plan', name: 'Plan', description: 'Makes a plan, and changes nothing' },
@@ -50,7 +49,6 @@ export function helloTo({ clientCapabilities }: InitializeRequest, isLasting: bo
 export interface Settings {
   /** Agent, plan and ask. */
   readonly modes: SessionModeState;
-  /** The model. */
   readonly configOptions: SessionConfigOption[];
 }
 

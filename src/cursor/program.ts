@@ -24,7 +24,6 @@ const maxShort = 10_000;
 
 /** What a short command has said. */
 export interface Said extends End {
-  /** Its output. */
   readonly stdout: string;
 }
 
@@ -74,13 +73,11 @@ export class Program {
     return { status: null, words: `no answer in ${limitMs / 1_000} s: timed out`, stdout: '' };
   }
 
-  /** Ends every run. */
   async stopAll(): Promise<void> {
     await Promise.all([...this.#running].map((run) => run.stop()));
   }
 }
 
-/** One run of the program. */
 export class Run {
   /** Lines of its stdout. They end soon after it does, even if another process still holds the pipe. */
   readonly lines: AsyncIterable<string>;
@@ -90,7 +87,6 @@ export class Run {
   #stopping: Promise<void> | undefined;
   #hasEnded = false;
 
-  /** Starts it. */
   constructor(
     path: string,
     args: readonly string[],

@@ -19,13 +19,11 @@ import { objectIn, unlessFails, unlessGone } from '../system/unless';
 export interface Spent extends Tokens {
   /** Turns that have come to an end. */
   readonly turns: number;
-  /** Tools that were called. */
   readonly toolCalls: number;
   /** Time of all turns, in milliseconds. */
   readonly durationMs: number;
 }
 
-/** What is kept of a session. */
 export interface SessionRecord {
   /** Ours, a UUID. */
   readonly id: string;
@@ -43,7 +41,6 @@ export interface SessionRecord {
   readonly createdAt: string;
   /** When its last turn began or ended, ISO 8601. */
   readonly updatedAt: string;
-  /** What it has cost. */
   readonly spent: Spent;
 }
 
@@ -73,7 +70,6 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** The files of a session: its record, a copy of that, its transcript. */
 const kinds = ['json', 'copy', 'ndjson'] as const;
 
-/** The files of all sessions, in one folder. */
 export class SessionStore {
   readonly #inMemory = new Map<string, SessionRecord>();
   #isTidy = false;
@@ -87,7 +83,6 @@ export class SessionStore {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** Whether sessions outlive this process. */
   get isLasting(): boolean {
     return this.folder !== undefined;
   }
@@ -128,7 +123,6 @@ export class SessionStore {
       .sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
   }
 
-  /** Forgets a session. */
   remove(id: string): void {
     this.#inMemory.delete(id);
     if (this.folder === undefined || !idPattern.test(id)) return;

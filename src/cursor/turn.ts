@@ -15,15 +15,12 @@ const longestWaitMs = 60_000;
 /** How long it may take to end once it has told the result, in milliseconds: some versions never do. */
 const endMs = 2_000;
 
-/** What a turn is made from. */
 export interface TurnOptions {
-  /** What runs it. */
   readonly program: Program;
   /** Arguments of every start. */
   readonly args: readonly string[];
   /** Cursor's id of the chat that goes on; undefined: a new one begins. */
   readonly chatId: string | undefined;
-  /** Its folder. */
   readonly cwd: string;
   readonly prompt: string;
   /** What the session has to do. */
@@ -44,7 +41,6 @@ export interface Turn {
   readonly isCancelled: boolean;
   /** Undefined for a turn that was cancelled. */
   readonly result: Result | undefined;
-  /** How many tools were called. */
   readonly toolCalls: number;
   /** Why it has failed; undefined if it has not. */
   readonly failure: Error | undefined;

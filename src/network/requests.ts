@@ -16,7 +16,6 @@ import { proxyFor, tunnelTo } from './own-proxy';
 export interface Request {
   /** Default: `GET`. */
   readonly method?: 'GET' | 'POST';
-  /** Of HTTP. */
   readonly headers: Readonly<Record<string, string>>;
   /** Default: nothing. */
   readonly body?: string;
@@ -24,7 +23,6 @@ export interface Request {
 
 /** What was answered, whatever its status. */
 export interface Answer {
-  /** Of HTTP. */
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
@@ -41,7 +39,6 @@ const maxRedirects = 5;
 export class Requests {
   #ca: readonly string[] | undefined;
 
-  /** Nothing is asked yet. */
   constructor(
     private readonly network: HostNetwork,
     private readonly limitMs = usualLimitMs,

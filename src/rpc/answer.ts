@@ -9,7 +9,6 @@ import { bodyOf, type Message } from './message';
 export interface RpcError {
   /** Source: JSON-RPC 2.0 and ACP v1, `ErrorCode`. */
   readonly code: number;
-  /** For people. */
   readonly message: string;
   /** Anything, or nothing. */
   readonly data?: unknown;

@@ -36,7 +36,6 @@ export class LinePieces {
     return this.#pieces;
   }
 
-  /** Takes all pieces out. */
   take(): readonly Buffer[] {
     const { all } = this;
     this.#pieces = [];

@@ -29,13 +29,9 @@ const maxIds = 8;
 export class Skim {
   /** JSON texts of the ids: strings, numbers or null. */
   readonly ids: string[] = [];
-  /** It has `result` or `error`. */
   isResponse = false;
-  /** It has `method` or `params`. */
   isMethod = false;
-  /** The `sessionId` of its params. */
   sessionId: string | undefined;
-  /** Bytes read. */
   length = 0;
 
   #depth = 0;
@@ -48,7 +44,6 @@ export class Skim {
   #inParams = false;
   #param = '';
 
-  /** The last id. */
   get id(): string | undefined {
     return this.ids.at(-1);
   }
@@ -58,7 +53,6 @@ export class Skim {
     return this.id !== undefined && (this.isResponse || this.isMethod);
   }
 
-  /** Reads on. */
   push(bytes: Buffer): void {
     this.length += bytes.length;
     for (const c of bytes) {

@@ -4,7 +4,6 @@
 export class OpenRequests<T> {
   readonly #requests = new Map<string, T>();
 
-  /** How many are open. */
   get size(): number {
     return this.#requests.size;
   }
@@ -44,7 +43,6 @@ export class OpenRequests<T> {
     return all;
   }
 
-  /** The id as it was sent. */
   #ownId(id: string): string {
     if (this.#requests.has(id)) return id;
     for (const known of this.#requests.keys()) if (isSameId(known, id)) return known;

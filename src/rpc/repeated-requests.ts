@@ -3,7 +3,6 @@
 /** A request that is repeated. It is in memory only: params may be secret. */
 export interface Repeat {
   readonly method: string;
-  /** Its params, JSON text. */
   readonly params: string | undefined;
   /** It has succeeded: only then is it repeated. */
   hasSucceeded?: boolean;
@@ -16,7 +15,6 @@ const maxRepeats = 100;
 export class Repeats {
   #repeats: Repeat[] = [];
 
-  /** A copy of the list as it is now. */
   all(): Repeat[] {
     return [...this.#repeats];
   }
@@ -51,7 +49,6 @@ export class Repeats {
     return this.#repeats.splice(0);
   }
 
-  /** Takes a `forgetAll` back. */
   restore(repeats: readonly Repeat[]): void {
     this.#repeats.unshift(...repeats);
   }

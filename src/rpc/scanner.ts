@@ -90,7 +90,6 @@ export class Scanner {
   }
 }
 
-/** Whether a line has that part at that offset. */
 function isPartOf(line: Buffer, at: number, part: Buffer): boolean {
   const { length } = part;
   if (length >= minCompareBytes) return part.compare(line, at, at + length) === 0;

@@ -41,7 +41,6 @@ export type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefine
 /** Places that the command was allowed to connect to, and is no longer. */
 type EndedGrants = Readonly<{ ended: readonly string[] }>;
 
-/** What a command says. */
 type Said = AgentStatus | Answer | PlaceQuestion;
 
 /** What is said as a line, with its newline. */

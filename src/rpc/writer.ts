@@ -47,7 +47,6 @@ export class LineWriter {
   #bytes = 0;
   #isBroken = false;
   #isScheduled = false;
-  /** Turns that were written. */
   #turnCount = 0;
   /** Runs one turn; resolves when the stream is ready for more. */
   readonly #turn = (): Promise<void> =>

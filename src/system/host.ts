@@ -11,7 +11,6 @@ interface OwnFolders {
   readonly config: string;
   /** What survives a restart: session ids, profiles, keys. */
   readonly state: string;
-  /** What belongs to the agents. */
   readonly data: string;
   /** What ends with the login session. Absent where the system has no such folder. */
   readonly runtime?: string;

@@ -30,7 +30,6 @@ export class LogFile {
     private readonly isAlive: (pid: number) => boolean,
   ) {}
 
-  /** Adds a line, with its line end. */
   write(line: string): void {
     if (this.#hasEnded) return;
     try {

@@ -20,7 +20,6 @@ export interface OpenLog extends Log {
   end(): void;
 }
 
-/** Where lines of a log go. */
 interface Destination extends pino.DestinationStream {
   end?(): void;
 }
@@ -91,7 +90,6 @@ function pinoLog(
   return create(options, create.multistream([{ level: shown as pino.Level, stream: harmless }, keptStream]));
 }
 
-/** A line as a file keeps it. */
 function withoutSaid(line: string): string {
   if (!line.includes('"said":')) return line;
   return `${JSON.stringify({ ...(JSON.parse(line) as object), said: undefined })}\n`;

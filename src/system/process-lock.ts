@@ -16,7 +16,6 @@ interface LockHolder {
   readonly isAlive: boolean;
   /** What it has noted; empty for one that has died. */
   readonly note: string;
-  /** Path of its file. */
   readonly path: string;
 }
 

@@ -58,7 +58,6 @@ async function answerOf(args: readonly string[], options: GitOptions): Promise<s
 
 /** A git that may work for long. */
 export interface WorkingGit {
-  /** What it reads. */
   readonly stdin: Writable;
   /** What it prints: it has to be read. */
   readonly stdout: Readable;

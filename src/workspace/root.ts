@@ -127,7 +127,6 @@ async function gitDirOf(root: string): Promise<string | undefined> {
   return named === undefined ? undefined : realpath(named);
 }
 
-/** The first folder with a marker. */
 async function markedRoot(folders: readonly string[]): Promise<string | undefined> {
   const areMarked = await Promise.all(folders.map(isMarked));
   return folders[areMarked.indexOf(true)];

@@ -84,7 +84,6 @@ export class EditorCalls {
     }
   }
 
-  /** A call for the session that it names. */
   async #serveSession(call: Call): Promise<void> {
     const { message, row } = call;
     const editorId = sessionIdOf(message);

@@ -22,7 +22,6 @@ import { within } from '../../system/time-limit';
 /** How long a session that is being closed may take to end its turn, in milliseconds. */
 const turnEndMs = 5_000;
 
-/** Ends sessions. */
 export class SessionEnder {
   constructor(
     private readonly core: Core,

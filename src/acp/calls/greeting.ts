@@ -28,7 +28,6 @@ export class Greeting {
   #isUnderWay = false;
   #workspace: Promise<Workspace | undefined> | undefined;
 
-  /** Nothing is looked up yet. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

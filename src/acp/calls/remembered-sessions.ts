@@ -55,7 +55,6 @@ function isSame(cwd: string, { cwd: spelled, realCwd }: Workspace): boolean {
   }
 }
 
-/** Looks at each path once. */
 function once(look: (path: string) => boolean): (path: string) => boolean {
   const known = new Map<string, boolean>();
   return (path) => {

@@ -46,7 +46,6 @@ interface Failure {
   readonly reason: Message | CaiError;
 }
 
-/** Where a list goes on. */
 interface ListPosition {
   /** The children that are still to be asked, the current one first. */
   readonly children: readonly WorkspaceChild[];
@@ -68,7 +67,6 @@ interface ListPosition {
   readonly from?: number;
 }
 
-/** Lists sessions. */
 export class SessionList {
   readonly #cursors = new Map<string, ListPosition>();
 
@@ -78,7 +76,6 @@ export class SessionList {
     private readonly host: Host,
   ) {}
 
-  /** Serves a call. */
   async serve(call: Call): Promise<void> {
     if (!this.#isOffered(call)) throw notOffered(call.message.method);
     const position = await this.#positionOf(call.message);

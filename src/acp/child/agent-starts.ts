@@ -3,7 +3,6 @@ import type { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
 import { CaiError } from '../../errors';
 
-/** The owner of the processes. */
 export interface StartsOwner {
   /** Starts a process. Its end is told to `AgentStarts.ended`. */
   spawn(): AgentProcess;
@@ -51,12 +50,10 @@ export class AgentStarts {
     }, limitMs);
   }
 
-  /** It has started: the limit is lifted. */
   lift(): void {
     clearTimeout(this.#limit);
   }
 
-  /** The process has ended. */
   ended(how: CaiError): void {
     this.lift();
     const reason = this.owner.onFailure(this.#failure ?? how);

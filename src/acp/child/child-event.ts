@@ -1,10 +1,8 @@
 import type { ProcessEvent } from '../../agent/process-event';
 import type { AgentStatus } from '../../rpc/status';
 
-/** What an agent has for the editor. */
 export type AgentOutput = Extract<ProcessEvent, { readonly kind: 'line' | 'lines' | 'asks' }>;
 
-/** What becomes of a child. */
 export type ChildEvent =
   /** A process has been started: the first one, or another in its place. */
   | { readonly kind: 'start' }

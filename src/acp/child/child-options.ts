@@ -12,12 +12,9 @@ export interface WorkspaceChildOptions extends AgentProcessOptions {
   readonly identity?: string | undefined;
   /** Between the editor's paths and the agent's, for messages that name no session. */
   readonly map: PathMap;
-  /** Writes down what passes between us and the agent. */
   readonly records?: ChildRecorder | undefined;
-  /** Writes to the editor. */
   readonly writer: LineWriter;
   /** Bytes that may wait for an agent that does not read. */
   readonly inputBudgetBytes: number;
-  /** Counts the failed starts of its workspace. */
   readonly attempts: Attempts;
 }

@@ -11,17 +11,14 @@ export interface ChildRequest {
   /** The editor's request on whose behalf it was sent, JSON text; the agent may refer to it. */
   readonly editorId?: string | undefined;
   readonly method: string;
-  /** The session that it is about. */
   readonly session?: object | undefined;
   /** The agent has answered, with a result or an error. */
   onAnswer(message: Message): void;
-  /** There will be no answer. */
   onFailure(reason: CaiError): void;
 }
 
 /** A request that was sent, with the id (JSON text) that the agent knows. */
 export type SentRequest = ChildRequest & {
-  /** The id on the agent's side. */
   readonly childId: string;
   /** How many bytes the agent was sent before it. */
   readonly sentAt: number;
@@ -33,7 +30,6 @@ export class ChildRequests {
   /** The sessions about which a prompt is among them. */
   readonly turns = new OpenTurns();
 
-  /** How many are open. */
   get size(): number {
     return this.#open.size;
   }
@@ -78,7 +74,6 @@ export class ChildRequests {
     this.failAfter(0, reason);
   }
 
-  /** Fails the requests about a session. */
   failAbout(session: object, reason: CaiError): void {
     for (const request of this.#open.all) if (request.session === session) this.fail(request.childId, reason);
   }

@@ -7,13 +7,11 @@ import { crowded, queueToAgent } from './child-failures';
 export interface HeldTask {
   /** What it will write, in bytes. */
   readonly bytes: number;
-  /** The agent is ready: sends it. */
   run(): void;
   /** The agent did not start, or ended before it could run. */
   onFailure(reason: CaiError): void;
 }
 
-/** The tasks of one agent. */
 export class HeldTasks {
   readonly #tasks: HeldTask[] = [];
   readonly #budget: ByteBudget<HeldTask>;

@@ -5,7 +5,6 @@ export class OpenTurns {
   /** Who waits for the end of a session's last prompt. */
   readonly #waits = new Map<object, (() => void)[]>();
 
-  /** A prompt of the session is open. */
   has(session: object): boolean {
     return this.#prompts.has(session);
   }

@@ -12,9 +12,7 @@ export interface RetryClass {
   readonly name: string;
   /** Whether the same attempt may succeed a moment later. */
   readonly isRetried: boolean;
-  /** What to do when it does not. */
   readonly remedy: string;
-  /** The failures that belong to it. */
   readonly codes: readonly FailureCode[];
   /** The exit statuses of agents that belong to it, while they start; every other one is `ended`. */
   readonly statuses: readonly number[];
@@ -68,7 +66,6 @@ export interface RetryPolicy {
 export class Attempts {
   #failures = 0;
 
-  /** None has failed yet. */
   constructor(
     private readonly policy: RetryPolicy,
     private readonly log: Log,
@@ -101,7 +98,6 @@ export class Attempts {
     return new CaiError(reason.code, text, reason.data, { cause: reason.cause });
   }
 
-  /** The agent works: earlier failures are forgotten. */
   succeeded(): void {
     this.#failures = 0;
   }

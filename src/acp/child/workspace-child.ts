@@ -23,7 +23,6 @@ import { ChildRequests, type ChildRequest } from './child-requests';
 import { HeldTasks, type HeldTask } from './held-tasks';
 import type { WorkspaceChildOptions } from './child-options';
 
-/** An agent at work for one workspace. */
 export class WorkspaceChild {
   /** Real path of the workspace's root; undefined for the child that serves no workspace. */
   readonly root: string | undefined;
@@ -31,17 +30,13 @@ export class WorkspaceChild {
   readonly identity: string | undefined;
   /** Between the editor's paths and the agent's, for messages that name no session. */
   readonly map: PathMap;
-  /** The agent that it runs. */
   readonly agent: AgentCommand;
-  /** Name of the agent. */
   readonly name: string;
   /** Writes down what passes between us and the agent, if anything does. */
   readonly records: ChildRecorder | undefined;
-  /** Its lane to the editor. */
   readonly lane: Lane;
   /** What is open at the agent, by the id that it knows (JSON text). */
   readonly requests = new ChildRequests();
-  /** Reads the agent's lines. */
   readonly scanner = new Scanner({
     params: (method) => planOf(agentRow(method).params),
     result: (id) => this.requests.find(id)?.resultPlan,
@@ -61,7 +56,6 @@ export class WorkspaceChild {
   onDelay: ((reason: string) => void) | undefined;
   /** It is not started again: its failure is not one that is retried, or the attempts are used up. */
   isGivenUp = false;
-  /** Why it ended. */
   endReason: CaiError | undefined;
   /** It ended because it was no longer wanted. */
   wasStopped = false;
@@ -70,7 +64,6 @@ export class WorkspaceChild {
   readonly #starts: AgentStarts;
   #hear: (event: ChildEvent) => void = () => undefined;
   #pass: (output: AgentOutput) => void = () => undefined;
-  /** The last one that was started. */
   #process: AgentProcess | undefined;
   #isHeldBack = false;
   #hasServed = false;
@@ -78,7 +71,6 @@ export class WorkspaceChild {
   /** How many bytes it was sent before the last cancel. */
   #cancelledAt = -1;
 
-  /** Makes a child that has not been started. */
   constructor(private readonly options: WorkspaceChildOptions) {
     const { agent, identity, map, records, root } = options;
     [this.agent, this.name, this.records] = [agent, agent.name, records];
@@ -144,7 +136,6 @@ export class WorkspaceChild {
     return this.#state;
   }
 
-  /** New work may be given to it. */
   get isUsable(): boolean {
     return this.#state === 'starting' || this.#state === 'ready';
   }
@@ -200,7 +191,6 @@ export class WorkspaceChild {
     this.#endIfHopeless();
   }
 
-  /** Sends the answer to a request of the agent. */
   answer(line: Line): void {
     this.#process?.send(line);
     this.#endIfHopeless();

@@ -8,21 +8,15 @@ import { firstText, listOf, shapeOf, type Shape } from '../../cursor/output/shap
 
 /** One question that can be answered by choosing. */
 export interface Question {
-  /** Cursor's id. */
   readonly id: string;
-  /** For people. */
   readonly text: string;
-  /** What can be chosen. */
   readonly options: readonly { readonly id: string; readonly label: string }[];
-  /** More than one may be chosen. */
   readonly isMultiple: boolean;
 }
 
 /** The answer to one question. */
 export interface Choice {
-  /** Cursor's id of the question. */
   readonly questionId: string;
-  /** Cursor's ids of what was chosen. */
   readonly selectedOptionIds: readonly string[];
 }
 

@@ -26,7 +26,6 @@ export const answersForNobody: Readonly<Record<string, string>> = {
 
 /** Calls of the editor after which it is asked nothing more in a turn. */
 const endings: ReadonlySet<string> = new Set(['session/cancel', 'session/close', 'session/delete']);
-/** How many requests one agent may have open here. */
 const maxOpen = 8;
 
 /** A request of an agent that is not answered yet. */
@@ -39,14 +38,12 @@ interface OpenRequest {
   editorId?: string;
 }
 
-/** The requests of one proxy. */
 export class CursorRequests implements SessionObserver {
   readonly #open = new Set<OpenRequest>();
   /** Sessions that are at a turn, in the order in which these began. */
   readonly #turns = new Set<AgentSession>();
   readonly #todos = new WeakMap<Session, Todos>();
 
-  /** Asks the editor of `core`. */
   constructor(
     private readonly core: Pick<Core, 'editorCapabilities' | 'isEditorGone' | 'log' | 'requests'>,
   ) {}
@@ -86,7 +83,6 @@ export class CursorRequests implements SessionObserver {
     return this.#takeBack((open) => open.child === child && open.childId === childId);
   }
 
-  /** The child has ended. */
   forget(child: WorkspaceChild): void {
     this.#takeBack((open) => open.child === child);
   }
@@ -99,7 +95,6 @@ export class CursorRequests implements SessionObserver {
     this.#turns.add(session);
   }
 
-  /** The last answer to a prompt ends the turn. */
   onAnswer(session: AgentSession, method: string): void {
     if (method === 'session/prompt' && !session.child.requests.turns.has(session)) this.onClose(session);
   }
@@ -109,7 +104,6 @@ export class CursorRequests implements SessionObserver {
     this.onAnswer(session, method);
   }
 
-  /** Nobody waits for answers any more. */
   onClose(session: AgentSession): void {
     this.#turns.delete(session);
     this.#takeBack((open) => open.session === session);

@@ -33,13 +33,10 @@ export class Helper {
   readonly settled: Promise<void>;
   /** Whether `settled` has resolved. */
   isSettled = false;
-  /** Whether the helper has ended or is being ended. */
   isOver = false;
-  /** Resolves when the helper has ended for good. */
   readonly ended: Promise<void>;
   readonly #starts: AgentStarts;
 
-  /** Starts the helper. */
   constructor({ command, input, attempts, onLine, onNotice, onFailure, ...options }: HelperOptions) {
     let [settle, end, hasTold] = [(): void => undefined, (): void => undefined, false];
     this.settled = new Promise<void>((resolve) => (settle = resolve));

@@ -3,22 +3,17 @@ import { placeOfUrl, placeText } from '../../config/host-rules';
 import { jsonOf, textOf, type Message } from '../../rpc/message';
 import type { Edit } from '../../rpc/splice';
 
-/** A place in the line of the call. */
 type Span = Pick<Edit, 'start' | 'end'>;
 
 /** A server that is a program on stdin and stdout. */
 export interface McpProgram {
-  /** Tells programs from addresses. */
   readonly kind: 'program';
-  /** What the editor calls it. */
   readonly name: string;
-  /** The place of the whole entry. */
   readonly span: Span;
   /** Whether the entry has a `type`, which it need not. */
   readonly hasType: boolean;
   /** Path or name of the program, as the editor has it. */
   readonly command: string;
-  /** Its arguments. */
   readonly args: readonly string[];
   /** Its environment, pairs of name and value; secret. */
   readonly env: readonly (readonly [string, string])[];
@@ -26,11 +21,8 @@ export interface McpProgram {
 
 /** A server at a loopback address of this machine. */
 export interface McpAddress {
-  /** Tells addresses from programs. */
   readonly kind: 'loopback';
-  /** What the editor calls it. */
   readonly name: string;
-  /** The place of the string with its URL. */
   readonly span: Span;
   /** Where the server listens: `localhost`, which is 127.0.0.1 and ::1, or another address of 127.0.0.0/8. */
   readonly host: string;
@@ -41,11 +33,8 @@ export interface McpAddress {
 
 /** A server elsewhere. */
 export interface McpRemote {
-  /** Tells it from the others. */
   readonly kind: 'remote';
-  /** What the editor calls it. */
   readonly name: string;
-  /** The place of the string with its URL. */
   readonly span: Span;
   /** Where it is, as `placeText` has it. */
   readonly place: string;

@@ -14,7 +14,6 @@ export class McpMessages {
   /** Open MCP requests, by server and inner id as the editor knows them: the agent, and its inner id, JSON text. */
   readonly #open = new Map<string, { readonly child: WorkspaceChild; readonly agentRequest: string }>();
 
-  /** Nothing is open yet. */
   constructor(
     private readonly core: Core,
     private readonly children: Children,

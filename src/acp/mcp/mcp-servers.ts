@@ -50,7 +50,6 @@ interface McpServersOptions extends Pick<ProxyOptions, 'helper' | 'log'> {
   readonly host: Pick<Host, 'env'>;
 }
 
-/** A helper, which several sessions may need. */
 interface Shared {
   readonly key: string;
   readonly helper: Helper;
@@ -65,7 +64,6 @@ interface Lease {
   readonly root: string;
   readonly place: Pick<AgentSession, 'roots' | 'map'>;
   readonly shared: Shared[];
-  /** Programs that the container has to have. */
   readonly programs: McpProgram[];
   /** Where servers are elsewhere, each a host and a port. */
   readonly remote: string[];
@@ -78,11 +76,9 @@ export class McpServers implements SessionObserver {
   readonly #pending = new Map<Message, Lease>();
   /** Of open sessions, by the editor's ids. */
   readonly #leases = new Map<string, Lease>();
-  /** Workspaces and programs that have been looked up. */
   readonly #lookedUp = new Set<string>();
   readonly #running = new Set<Helper>();
 
-  /** No helper is started yet. */
   constructor(private readonly options: McpServersOptions) {}
 
   /**
@@ -142,7 +138,6 @@ export class McpServers implements SessionObserver {
     this.#release(earlier);
   }
 
-  /** Ends what no other session needs. */
   onClose({ editorId }: AgentSession): void {
     this.#release(taken(this.#leases, editorId));
   }

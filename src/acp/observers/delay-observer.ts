@@ -9,7 +9,6 @@ import type { AgentSession } from '../sessions/session';
 
 /** Follows the sessions of one proxy. */
 export class DelayObserver implements SessionObserver {
-  /** Writes to the editor of `core`. */
   constructor(private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>) {}
 
   /** The note follows the answer that opens the session. */

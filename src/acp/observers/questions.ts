@@ -12,7 +12,6 @@ import { within } from '../../system/time-limit';
 import { askMs, shownPlace } from '../../network';
 import { unlessFails } from '../../system/unless';
 
-/** How many cards may be open in one turn. */
 const maxCards = 8;
 /** About how many places an editor is asked in one turn, and how many are allowed for one session. */
 const maxPlaces = 1_000;
@@ -47,7 +46,6 @@ interface Turn {
   readonly chosen: Map<string, boolean | undefined>;
   /** Its user, or its editor, is not to be asked any more. */
   isMute: boolean;
-  /** The user has said No to all. */
   refusesAll: boolean;
 }
 
@@ -62,7 +60,6 @@ export interface QuestionsOptions {
   isNamed(root: string | undefined, place: string): boolean;
 }
 
-/** The questions of one proxy. */
 export class Questions implements SessionObserver {
   /** In the order in which they began. */
   readonly #turns = new Map<AgentSession, Turn>();
@@ -71,7 +68,6 @@ export class Questions implements SessionObserver {
   /** What agents were told that they may connect to, and have not been told that they no longer may. */
   readonly #told = new WeakMap<WorkspaceChild, Set<string>>();
 
-  /** Asks the editor of `core`. */
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'log' | 'requests' | 'sessions'>,
     private readonly options: QuestionsOptions,

@@ -11,7 +11,6 @@ export const protocolVersion = 1;
 
 /** What an agent has answered to `initialize`. */
 export interface AgentHello {
-  /** Its `agentCapabilities`. */
   readonly capabilities: JsonObject;
   /** The result as the editor may see it, JSON text. */
   readonly editorResult: string;
@@ -23,7 +22,6 @@ export interface AgentHello {
 export interface HelloOptions {
   /** Whether agents may read and write files through the editor. */
   readonly hasFiles: boolean;
-  /** Whether they have its terminals. */
   readonly terminals: Config['acp']['terminal'];
   /** Whether the editor may run sign-ins for them in a terminal. */
   readonly signIn: Pick<SignIn, 'isPossible'>;

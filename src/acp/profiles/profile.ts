@@ -11,7 +11,6 @@ import { replaceFile } from '../../system/files/replace-file';
 
 /** All that an agent's answer may depend on and that is known before it runs. */
 export interface ProfileKey {
-  /** Program and arguments. */
   readonly command: readonly string[];
   /** Name of the image that it runs in; without one it is a process of this machine. */
   readonly image?: string;
@@ -42,7 +41,6 @@ const abandonedMs = 60_000;
 /** Of the files' form; a file with another version counts as damaged. */
 const version = 2;
 
-/** The profiles in one folder. */
 export class ProfileStore {
   /** `folder` is made when first needed, for its owner alone. */
   constructor(
@@ -50,7 +48,6 @@ export class ProfileStore {
     private readonly log: Log,
   ) {}
 
-  /** The profile for exactly this key. */
   find(key: ProfileKey): Profile | undefined {
     const file = this.#fileOf(key);
     try {
@@ -74,7 +71,6 @@ export class ProfileStore {
     });
   }
 
-  /** Removes the profile for this key. */
   drop(key: ProfileKey): void {
     this.#change(key, 'a profile could not be removed', (file) => rmSync(file, { force: true }));
   }

@@ -22,7 +22,6 @@ interface ProfilesOptions {
   readonly imageName: string | undefined;
   /** Where profiles are kept for later processes; `undefined`: none is kept. */
   readonly folder: string | undefined;
-  /** The proxy's own working directory. */
   readonly cwd: string;
   /** Of the agent's program, for agents that are processes of this machine. */
   programIdentity(): string;
@@ -46,7 +45,6 @@ interface Slot {
 
 /** Members of an answer that promise the editor something. */
 const promising = ['agentCapabilities', 'authMethods'] as const;
-/** How many differences are named. */
 const maxNamed = 10;
 /** Names of differences, which an agent chooses, are cut, in characters. */
 const maxNameLength = 100;
@@ -70,7 +68,6 @@ export class Profiles {
 
   readonly #store: ProfileStore | undefined;
 
-  /** Nothing is looked up before `find`. */
   constructor(private readonly options: ProfilesOptions) {
     this.#store = options.folder === undefined ? undefined : new ProfileStore(options.folder, options.log);
   }
@@ -104,7 +101,6 @@ export class Profiles {
     }
   }
 
-  /** Notes that the editor got this child's answer. */
   answeredFrom(child: WorkspaceChild): void {
     this.#answered = child.hello!.agentResult;
   }
@@ -246,7 +242,6 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 interface ShippedProfile {
-  /** The npm packages that answered so. */
   readonly packages: readonly string[];
   /** What the answer depends on: dotted paths in the client capabilities. */
   readonly dependsOn: readonly string[];

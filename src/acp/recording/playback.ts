@@ -67,7 +67,6 @@ export class Playback {
     this.#steps = steps.filter((step) => this.#isSent(step) || this.#isHeard(step));
   }
 
-  /** Takes the next line of the live side. */
   take(line: Buffer | OverlongLine): void {
     const message = scan(Buffer.isBuffer(line) ? line : Buffer.alloc(0), plans);
     if (message.kind === 'notification' && this.options.role === 'editor') return;
@@ -108,7 +107,6 @@ export class Playback {
     return line.side === this.#hears && (message.kind !== 'notification' || this.options.role === 'agent');
   }
 
-  /** Waits until a live message fits the step. */
   async #hear(step: Step): Promise<void> {
     for (;;) {
       const index = this.#live.findIndex((message) => this.#fits(step, message));
@@ -183,7 +181,6 @@ export class Playback {
   }
 }
 
-/** Describes a message, for people. */
 function nameOf(message: Message): string {
   const { kind, method, id = '', isError } = message;
   const session = sessionIdOf(message);

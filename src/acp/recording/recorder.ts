@@ -16,7 +16,6 @@ import { redact } from './redact';
 const maxWaitingBytes = 8 * 1024 * 1024;
 /** Of a long line that is no message only the start is recorded, in characters. */
 const maxDefectLength = 4_096;
-/** Highest number that a file's name gets. */
 const maxFiles = 10_000;
 /** How long the disk may take at the end, in milliseconds. */
 const endMs = 5_000;
@@ -27,7 +26,6 @@ export interface ChildRecorder {
   readonly toAgent: (line: Line) => void;
   /** A line of its stdout; `isDefect`: no message. Pauses the agent while too much waits for the disk. */
   fromAgent(line: Buffer | OverlongLine, isDefect: boolean, agent: { pause(): void; resume(): void }): void;
-  /** Records that the agent has ended. */
   ended(): void;
 }
 
@@ -74,7 +72,6 @@ export class Recorder {
     this.#waiting.push(run);
   }
 
-  /** A line of the editor. */
   fromEditor(line: Buffer | OverlongLine): void {
     this.#line('from editor', line, {});
   }
@@ -117,7 +114,6 @@ export class Recorder {
     this.#write({ ms: this.#now(), side, ...about, ...told });
   }
 
-  /** Whether the recording is over. */
   get #isClosed(): boolean {
     return this.#isOver || this.#bytes > this.#maxBytes;
   }

@@ -51,7 +51,6 @@ const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d+(?:[-:CL\d]*)$)/;
 const addressParts = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*@)?([^/?#@\\]*)(.*)$/is;
 /** Keys of params to sign in whose values are no secrets. */
 const openKeys = new Set(['methodid', 'providerid', 'id', 'sessionid', 'apitype']);
-/** Methods that sign in. */
 const signsIn = /^(?:authenticate|providers\/set)$/;
 
 /** What is done with the values in an object or array. */

@@ -8,7 +8,6 @@ import type { AgentRoute, Method } from '../../rpc/protocol/methods';
 
 /** A message of an agent that is being served. */
 export interface AgentCall {
-  /** Who sent it. */
   readonly child: WorkspaceChild;
   readonly message: Message;
   readonly row: Method<AgentRoute>;

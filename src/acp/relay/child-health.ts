@@ -18,7 +18,6 @@ const maxStopped = 3;
 
 const nextStep = 'It was ended: send the next prompt, which starts the agent again';
 
-/** Checks the children of one proxy. */
 export class ChildHealth {
   /** In how many checks in a row a child was not well. */
   readonly #bad = new WeakMap<WorkspaceChild, number>();
@@ -57,7 +56,6 @@ export class ChildHealth {
     this.#later();
   }
 
-  /** Checks an agent that runs on this machine. */
   #lookAt(child: WorkspaceChild): void {
     const isStopped = child.pid !== undefined && processStat(child.pid)?.isStopped === true;
     if (this.#count(child, isStopped) >= maxStopped) this.giveUpStopped(child);

@@ -34,13 +34,10 @@ const repeatMs = 30_000;
 
 const helloPlan = planOf(fields.initializeResult);
 
-/** The start of one child. */
 export class ChildStart {
   /** The sign-ins before this child. Later ones are sent to it as to all children. */
   readonly #repeats: readonly Repeat[];
-  /** The agent itself runs. */
   #hasStarted = false;
-  /** The sign-in that is being repeated. */
   #repeated: Repeat | undefined;
 
   /** `repeats`: the earlier sign-ins. `hear`: who is told. */
@@ -113,7 +110,6 @@ export class ChildStart {
     this.child.limitStart(limitMs, why);
   }
 
-  /** Ends a child whose start has failed. */
   #abandon(reason: CaiError): void {
     if (this.child.isUsable) this.child.abandon(reason, hastyStop);
   }

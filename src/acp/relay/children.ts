@@ -23,11 +23,9 @@ import { isInside } from '../../system/paths/is-inside';
 /** What an agent said before its connection was lost arrives within this time, in milliseconds. */
 const lastWordsMs = 50;
 
-/** The children of one proxy. */
 export class Children {
   /** Every child that has not ended, oldest first. */
   readonly all: WorkspaceChild[] = [];
-  /** The child that was used last. */
   lastUsed: WorkspaceChild | undefined;
   /** Params of `initialize` for each new child, JSON text. */
   helloParams = '';
@@ -133,7 +131,6 @@ export class Children {
     return child;
   }
 
-  /** What becomes of a child. */
   #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | GreetingEvent): void {
     switch (event.kind) {
       case 'start':

@@ -26,17 +26,13 @@ import type { SignIn } from '../sign-in/sign-in';
 
 const nothing = Buffer.alloc(0);
 
-/** What the core of a proxy is made from. */
 export interface CoreOptions {
-  /** Where sessions are remembered. */
   readonly sessions: SessionStore;
   /** What the calls that are kept for one purpose may take together, in bytes. */
   readonly queueBytes: number;
-  /** Carries the proxy's own answers. */
   readonly lane: Lane;
   /** For what is refused or dropped, by method and reason. */
   readonly log: Log;
-  /** What becomes of sign-ins. */
   readonly signIn: SignIn;
   /** Serves a call that has waited for its session, or did not get to its agent. */
   serve(call: Call): void;
@@ -44,7 +40,6 @@ export interface CoreOptions {
 
 /** The state of one proxy and the primitives on it. */
 export class Core {
-  /** The sessions that agents have or have lost. */
   readonly sessions: SessionTable;
   readonly lane: Lane;
   readonly log: Log;
@@ -63,10 +58,8 @@ export class Core {
   readonly ids: SessionIds;
   /** The calls that are open at agents, and can be sent once more if they were not delivered. */
   readonly #repeatable: CallBudget;
-  /** What lines of agents become for the editor. */
   readonly agentLines: AgentLines;
 
-  /** Nothing has passed yet. */
   constructor(private readonly options: CoreOptions) {
     const { lane, log, queueBytes, sessions: store, signIn } = options;
     [this.lane, this.log, this.signIn] = [lane, log, signIn];
@@ -106,7 +99,6 @@ export class Core {
     this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
   }
 
-  /** Answers a request of an agent with an error. */
   refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
     if (message.id !== undefined) child.answer(errorLine(message.id, error));
   }

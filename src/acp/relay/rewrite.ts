@@ -92,7 +92,6 @@ interface KnownEdits {
   readonly session: AgentSession;
   readonly fields: readonly Field[];
   readonly edits: readonly Edit[];
-  /** It is a message chunk. */
   readonly isChunk: boolean;
   rewriter?: RunRewriter;
 }

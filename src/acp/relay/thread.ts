@@ -4,7 +4,6 @@ import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
 import { offers } from '../../rpc/protocol/refusals';
 
-/** A note to the user. */
 export interface ThreadNote {
   /** One sentence that can stand alone. */
   readonly title: string;

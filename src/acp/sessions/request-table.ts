@@ -21,7 +21,6 @@ export interface EditorRequest {
 
 /** A request of an agent that the editor has to answer. */
 export interface AgentRequest {
-  /** Who asks. */
   readonly child: WorkspaceChild;
   /** The agent's id for it, JSON text. */
   readonly childId: string;

@@ -28,7 +28,6 @@ const keepGoneMs = 24 * 60 * 60 * 1_000;
 export interface SessionRecord {
   /** Its id on the editor's side. */
   readonly id: string;
-  /** Name of the agent. */
   readonly agent: string;
   /** Its id on the agent's side. */
   readonly agentId: string;
@@ -38,7 +37,6 @@ export interface SessionRecord {
   readonly cwd: string;
   /** When this was written, ISO 8601. */
   readonly at: string;
-  /** What the agent calls it. */
   readonly title?: string | undefined;
   /** Its last activity, ISO 8601. Absent: it was never used, or it is only a part of another session. */
   readonly updatedAt?: string | undefined;

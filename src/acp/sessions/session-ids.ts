@@ -15,7 +15,6 @@ const maxSessions = 1_000;
 /** How many of the sessions that the agents of one workspace only list are written to the file. */
 const maxListed = 1_000;
 
-/** The ids of one proxy's sessions. */
 export class SessionIds {
   /** How many of these there were, by the root of the workspace. */
   readonly #listed = new Map<string | undefined, number>();

@@ -30,7 +30,6 @@ interface Unsaved {
   timer?: NodeJS.Timeout;
 }
 
-/** Follows the sessions of one proxy. */
 export class SessionMemory implements SessionObserver {
   readonly #unsaved = new Map<string, Unsaved>();
   readonly #self = ownIdentity();

@@ -25,7 +25,6 @@ export type SessionChanges = Partial<Pick<SessionRecord, 'title' | 'updatedAt' |
 
 /** Where the sessions of an agent are remembered. */
 export interface SessionStore {
-  /** Name of the agent. */
   readonly agent: string;
   /** `undefined`: nothing is kept beyond this process. */
   readonly file: SessionFile | undefined;

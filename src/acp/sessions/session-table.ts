@@ -14,7 +14,6 @@ const maxLost = 10_000;
 /** How many ids of closed sessions are kept for each child. */
 const maxClosed = 1_000;
 
-/** The sessions of one child. */
 export class ChildSessions {
   /** By the agent's own ids. An id names only the session that was bound to it last. */
   readonly byAgentId = new Map<string, AgentSession>();
@@ -38,7 +37,6 @@ export class ChildSessions {
   }
 }
 
-/** What a table of sessions is made from. */
 export interface SessionTableOptions {
   /** Where opened sessions are noted. */
   readonly store: SessionStore;
@@ -60,7 +58,6 @@ export class SessionTable {
   readonly #lost = new Set<Session>();
   readonly #ofChildren = new WeakMap<WorkspaceChild, ChildSessions>();
 
-  /** No session is open yet. */
   constructor(private readonly options: SessionTableOptions) {
     this.records = new SessionRecords(options.store, (editorId) => this.find(editorId) !== undefined);
     this.#budget = new CallBudget(options.queueBytes);
@@ -76,7 +73,6 @@ export class SessionTable {
     return this.#sessions.get(editorId)?.openPlace;
   }
 
-  /** Every session that an agent has. */
   all(): AgentSession[] {
     return [...this.#sessions.values()].map((each) => each.openPlace).filter((place) => place !== undefined);
   }
@@ -167,7 +163,6 @@ export class SessionTable {
     if (this.#lost.size > maxLost) this.giveUp(oldest!);
   }
 
-  /** Loses every session of a child. */
   loseAll(child: WorkspaceChild): void {
     for (const session of [...this.of(child).byAgentId.values()]) this.lose(session);
   }

@@ -14,7 +14,6 @@ import type { CallBudget } from './call-budget';
 
 /** A session as one agent has it. It never changes: with another agent or folder, there is another object. */
 export interface AgentSession {
-  /** The session itself. */
   readonly owner: Session;
   /** Its id on the editor's side, unique there. */
   readonly editorId: string;
@@ -46,7 +45,6 @@ export type SessionState = 'closed' | 'open' | 'restoring' | 'lost';
 /** After so long without an update, an agent has told all of the past, in milliseconds. */
 const silenceMs = 250;
 
-/** One session of the editor. */
 export class Session {
   /** Its mode and options. */
   readonly settings = new SessionSettings();
@@ -135,7 +133,6 @@ export class Session {
     this.#places = lost === undefined ? [] : [lost];
   }
 
-  /** Calls for it have to wait. */
   get isHeld(): boolean {
     return this.#isHeld;
   }

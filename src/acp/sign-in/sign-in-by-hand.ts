@@ -6,7 +6,6 @@ import { bodyOf, fieldOf, type Message } from '../../rpc/message';
 import type { Log } from '../../system/log';
 import { quoted } from '../../system/quoted';
 
-/** The advice of one proxy. */
 export class SignInByHand {
   #isHintTold = false;
 

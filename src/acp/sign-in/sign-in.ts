@@ -59,7 +59,6 @@ interface Way {
 export interface SignInPlace {
   /** A folder in the workspace whose agent gave it; undefined: the agent has no workspace. */
   readonly root: string | undefined;
-  /** What the editor says of itself. */
   readonly editorCapabilities: JsonObject;
   /** That workspace is not known, and a login would run for another, so that none is offered. */
   readonly isElsewhere?: boolean;

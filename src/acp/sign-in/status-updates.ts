@@ -5,7 +5,6 @@ export class StatusUpdates {
   /** The params of the last update that was new, by method. */
   readonly #last = new Map<string, string>();
 
-  /** Whether an update says something new. */
   isNew(update: Message): boolean {
     const status = bodyTextOf(update) ?? '';
     const isNew = status !== this.#last.get(update.method);

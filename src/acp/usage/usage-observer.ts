@@ -34,7 +34,6 @@ interface Turn {
   toolMs: number;
 }
 
-/** An open session. */
 interface Followed {
   /** Open turns by the id of the prompt, the oldest first. */
   readonly turns: Map<string, Turn>;

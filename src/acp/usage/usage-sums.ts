@@ -10,7 +10,6 @@ export interface UsageSum extends Pick<UsageRecord, (typeof countedFields)[numbe
   readonly key: string;
   /** Names of the agents, in the order of their first turn. */
   readonly agents: readonly string[];
-  /** All tokens that were told. */
   readonly tokens: TokenCounts;
   /** Cost by currency. */
   readonly cost: Readonly<Record<string, number>>;

@@ -36,7 +36,6 @@ export interface UsageRecord extends Readonly<Record<(typeof countedFields)[numb
   readonly at: string;
   /** The session's id on the editor's side. */
   readonly session: string;
-  /** Name of the agent. */
   readonly agent: string;
   /** Real path of the workspace's root; empty without one. */
   readonly root: string;
@@ -63,7 +62,6 @@ const maxFileBytes = 32 * 1024 * 1024;
 /** How long a record waits for others that are written with it, in milliseconds. */
 const gatherMs = 100;
 
-/** The records of a folder. */
 export class UsageFile {
   /** Records that are not written yet, the oldest first, and when they were added. */
   readonly #waiting: { readonly atMs: number; readonly make: () => NewRecord }[] = [];
@@ -113,7 +111,6 @@ export class UsageFile {
     });
   }
 
-  /** Warns once in this process. */
   #warn(fields: object, message: string): void {
     if (!this.#hasWarned) this.log.warn(fields, message);
     this.#hasWarned = true;

@@ -3,7 +3,6 @@ import { messageOf } from '../../errors';
 import { readEntry, type RegistryEntry } from './entry';
 import { objectIn } from '../../system/unless';
 
-/** What a document says. */
 export interface RegistryDocument {
   /** In its order, no id twice. */
   readonly entries: readonly RegistryEntry[];

@@ -3,9 +3,7 @@
  * install and start a program there is refused. Source: FORMAT.md and agent.schema.json of agentclientprotocol/registry.
  */ import { printableLine } from '../../system/quoted';
 
-/** How the installed program is started. */
 interface Start {
-  /** Arguments behind the program. */
   readonly args: readonly string[];
   /** Variables besides those that the program has anyway. */
   readonly env: Readonly<Record<string, string>>;
@@ -37,15 +35,11 @@ export const architectures = ['x86_64', 'aarch64'] as const;
 /** One of them. */
 export type Architecture = (typeof architectures)[number];
 
-/** An agent. */
 export interface RegistryEntry {
   /** Lower-case letters, digits and hyphens. */
   readonly id: string;
-  /** What people call it. */
   readonly name: string;
-  /** Of the agent. */
   readonly version: string;
-  /** What it is, in a sentence. */
   readonly description: string;
   /** Where to read more, an `https:` URL. */
   readonly website?: string;

@@ -5,9 +5,7 @@ import { architectures, type Architecture, type ArchiveTarget, type RegistryEntr
 export interface Installation {
   /** What the program is called in the image: no option and no path. */
   readonly program: string;
-  /** What is installed, for people. */
   readonly what: string;
-  /** Variables that the program gets. */
   readonly env: Readonly<Record<string, string>>;
   /** From where. A package is a name with an exact version; `cmd`: its program, absent: as `npx` and `uvx` choose. */
   readonly from:

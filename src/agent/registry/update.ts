@@ -11,9 +11,7 @@ export const registryUrl = 'https://cdn.agentclientprotocol.com/registry/v1/late
 
 /** What another document has changed, by ids. */
 export interface RegistryUpdate extends Pick<DatedDocument, 'dropped' | 'takenAt'> {
-  /** How many agents there are. */
   readonly count: number;
-  /** Those that are new. */
   readonly added: readonly string[];
   /** Those that are the same agent in another version, or another form of it. */
   readonly changed: readonly string[];

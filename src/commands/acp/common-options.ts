@@ -15,7 +15,6 @@ import { openLog } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
 
-/** Which agent is run, and how. */
 interface Chosen {
   readonly agent: AgentCommand;
   readonly config: Config;

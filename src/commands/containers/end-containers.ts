@@ -35,7 +35,6 @@ export async function allDone(work: readonly Promise<void>[]): Promise<void> {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason;
 }
 
-/** What every container runs for itself. */
 const own = /\/run\/cai\/(?:keeper|supervisor)\b|^sshd: |\/usr\/sbin\/sshd |^porter\b/;
 /** So many programs are named, of each so many characters. */
 const [maxPrograms, maxCharacters] = [5, 70];

@@ -18,10 +18,8 @@ interface Options {
   readonly context?: string;
 }
 
-/** What can go. */
 interface Leftover {
   readonly kind: 'container' | 'volume' | 'image';
-  /** As people know it. */
   readonly name: string;
   readonly because: string;
   /** What its end gives back; undefined: the engine does not tell. */

@@ -32,17 +32,13 @@ import { briefly, voiceOf, type Voice } from './voice';
 export interface TargetOptions {
   /** A folder in the workspace; `false`: none. */
   readonly workspace?: string | false;
-  /** Name of the agent. */
   readonly agent?: string;
-  /** Docker context. */
   readonly context?: string;
-  /** Whether an existing container is replaced. */
   readonly fresh?: boolean;
   /** What the root of the workspace must be, as `identify` says it: the caller has decided about that folder. */
   readonly rootIdentity?: string;
   /** Whether nothing in the workspace is protected from being written. */
   readonly writable?: boolean;
-  /** Whether nothing but errors is said. */
   readonly quiet?: boolean;
 }
 
@@ -70,11 +66,8 @@ export interface Wanted {
   readonly workspace: Workspace | undefined;
   /** In effect. */
   readonly config: Config;
-  /** Of the container. */
   readonly settings: Settings;
-  /** Which it is made from. */
   readonly image: ImageRequest;
-  /** Where it is. */
   readonly engine: Engine;
   /** Whether a container that is there is replaced. */
   readonly isFresh: boolean;

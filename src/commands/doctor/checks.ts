@@ -11,38 +11,30 @@ import type { OwnVolume } from '../../container/user-containers';
 import type { Config } from '../../config/config';
 import { CaiError, messageOf } from '../../errors';
 
-/** What came of a check. */
 export interface Finding {
   /** `skip`: something else has to be mended, or started, before this can be told. */
   readonly status: 'ok' | 'warn' | 'fail' | 'skip';
-  /** What is so. */
   readonly detail: string;
   /** What to do, where the detail does not say so. */
   readonly remedy?: string;
 }
 
-/** A check and what came of it. */
 export type Check = { readonly name: string } & Finding;
 
 /** What later checks need: each fact is set by the check that finds it out. */
 export interface Facts {
-  /** This machine. */
   readonly host: Host;
-  /** What the user asks for. */
   readonly wanted: { readonly workspace?: string; readonly agent?: string; readonly context?: string };
   /** Where commands work; without a root, in no workspace. */
   place?: { readonly root: string | undefined };
   /** Whether the state folder can be used. */
   hasState?: true;
-  /** What lets us into containers. */
   key?: ClientKey;
   /** The configuration of the workspace, the agent that is meant, and what its container is to be. */
   configured?: { readonly config: Config; readonly agent: AgentCommand; readonly settings: Settings };
-  /** Where the engine is. */
   named?: NamedEngine;
   /** The engine, which answers, and what it says of itself. */
   engine?: { readonly client: Engine; readonly about: EngineAbout };
-  /** The agent's image. */
   image?: ImageInfo | undefined;
   /** The container of the workspace and the agent. */
   container?: ContainerInfo | undefined;

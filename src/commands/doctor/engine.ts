@@ -28,7 +28,6 @@ const remediesOfOthers: Partial<Record<keyof typeof remedies, string>> = {
   pids: 'have the administrator set podPidsLimit on the nodes, so that an agent cannot take all processes of one',
 };
 
-/** The engine that is meant. */
 export function context(facts: Facts): Finding {
   const { host, wanted, configured } = facts;
   facts.named = findEngine(host, configured?.config, wanted.context);

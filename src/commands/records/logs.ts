@@ -23,7 +23,6 @@ interface Options {
   readonly json?: true;
 }
 
-/** A line of a log. */
 interface Entry {
   readonly level: number;
   readonly time: string;

@@ -33,7 +33,6 @@ export interface ExecOptions extends TargetOptions {
   readonly cwd?: string;
   /** `NAME=value`, or `NAME` for the value that it has here. */
   readonly env: readonly string[];
-  /** Whether the command gets a terminal. */
   readonly tty?: boolean;
   /** Descriptor that is told what happens before the command runs, and whose end is ours. */
   readonly statusFd?: number;
@@ -47,7 +46,6 @@ export interface ExecOptions extends TargetOptions {
   readonly beside?: (connection: SshConnection) => Promise<{ close(): Promise<void> }>;
 }
 
-/** Resolves with the exit status of the command. */
 export const run = declare<Partial<ExecOptions>>({
   name: 'exec',
   description: `Runs a command in the container of a workspace, which is made and started when needed. stdin, stdout,

@@ -16,7 +16,6 @@ const wantedCheckMs = 1_000;
 
 /** Passes signals on, and ends the command when nobody wants it any more, or a signal is repeated. */
 export class Guard {
-  /** The command, once it runs. */
   command: RemoteProcess | undefined;
   /** Its connection, which is ended when we leave. */
   connection: SshConnection | undefined;

@@ -45,7 +45,6 @@ export async function readOrder(input: Readable): Promise<ProgramOrder> {
   }
 }
 
-/** Such a program, with its processes. */
 export class HostProgram {
   readonly #processes = new Set<AgentProcess>();
   readonly #log: Log;

@@ -18,7 +18,6 @@ import { chosenAgent, type TargetOptions } from '../containers/target';
 
 /** Values of `accountOptions`. */
 export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
-  /** A folder in the workspace. */
   readonly workspace?: string;
 }
 

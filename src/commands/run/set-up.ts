@@ -9,7 +9,6 @@ import { metadataOf } from '../../workspace/devcontainer/metadata';
 import type { Host } from '../../system/host';
 import type { Target } from '../containers/target';
 
-/** Where they run. */
 interface Place {
   readonly container: RunningContainer;
   readonly connection: SshConnection;

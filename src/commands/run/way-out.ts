@@ -9,7 +9,6 @@ import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
 import type { Guard } from './guard';
 
-/** Where the command runs. */
 interface Place {
   readonly container: Pick<RunningContainer, 'authority'>;
   readonly connection: SshConnection;
@@ -19,7 +18,6 @@ interface Place {
   readonly own: Variables;
 }
 
-/** What a command gets. */
 interface WayOut {
   /** All of its environment: also how programs find the proxy, and placeholders of keys and of the sign-in. */
   readonly env: Variables;

@@ -14,7 +14,6 @@ export interface Reach {
   readonly hasCertificate: boolean;
   /** A proxy of the user's speaks TLS with clients. */
   readonly isBehindProxy: boolean;
-  /** Chat panels are answered. */
   readonly hasChat: boolean;
 }
 

@@ -37,7 +37,6 @@ Commands:
   action: async (options, host) => await (await import('./run-server')).serve(options, host),
 });
 
-/** Resolves with the exit status. */
 export const run = Object.assign(choose, {
   declaration: { ...server.declaration, arguments: [['[command]', '', ['link', 'token']]] as const },
 });

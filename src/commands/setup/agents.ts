@@ -15,14 +15,12 @@ interface Options {
   readonly json?: true;
 }
 
-/** What a word is about. */
 interface Scene {
   readonly host: Host;
   readonly config: Config;
   readonly isJson: boolean;
 }
 
-/** An agent, as it is told of. */
 interface Known {
   /** What follows `cai --acp`. */
   readonly id: string;
@@ -48,7 +46,6 @@ const words: Readonly<Record<string, (scene: Scene, rest: readonly string[]) => 
   update,
 };
 
-/** Writes to stdout; resolves with 0. */
 export const run = declare<Options>({
   name: 'agents',
   description: `Lists the agents that "cai --acp" takes: agents that cai knows itself, agents of your configuration, and agents

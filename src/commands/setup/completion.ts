@@ -9,7 +9,6 @@ import { printableLine } from '../../system/quoted';
 import { connectEngine } from '../containers/selection';
 import { commandOf, declare, type Declaration } from '../support/command';
 
-/** A word, and what it is. */
 type Offer = readonly [word: string, help: string];
 
 /** Each asks `cai complete -- WORDS`, and offers files where that has no answer. */

@@ -4,9 +4,7 @@ import type { Host } from '../../system/host';
 
 /** How an agent is started. */
 export interface AgentEntry {
-  /** Program. */
   readonly command: string;
-  /** Its arguments. */
   readonly args: readonly string[];
   /** What the editor's own environment may lack; `undefined`: nothing. */
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -14,9 +12,7 @@ export interface AgentEntry {
 
 /** An editor whose settings are JSON, which may have comments. */
 interface Editor {
-  /** What people call it. */
   readonly name: string;
-  /** Its settings. */
   file(host: Host): string;
   /** The keys that lead to an agent; the last is its name, and is added. */
   readonly path: readonly string[];

@@ -24,7 +24,6 @@ interface Options {
 
 const names = [...Object.keys(editors), 'neovim'];
 
-/** Resolves with the exit status. */
 export const run = declare<Options>({
   name: 'setup',
   description: `Writes into an editor's settings how it starts an agent. What stood there before is kept beside the

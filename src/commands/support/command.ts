@@ -59,7 +59,6 @@ export function declare<Options>(
   return Object.assign(run, { declaration });
 }
 
-/** What commander makes of it. */
 export function commandOf<Options>(declaration: Declaration<Options>): Command {
   const command = new Command(`cai ${declaration.name}`)
     .description(declaration.description.replaceAll(/\n\s*/g, ' '))

@@ -10,7 +10,6 @@ import { configFileOf, configKeys, loadConfig, readIfThere } from '../../config/
 import { readSettings } from '../../config/config-reader';
 import { placesIn } from '../../config/toml-places';
 
-/** A configuration as it was parsed. */
 type Settings = Readonly<Record<string, unknown>>;
 
 /**

@@ -82,7 +82,6 @@ async function open(client: Client, { cwd }: Host, agent: string): Promise<unkno
   }
 }
 
-/** Who takes part in a turn. */
 interface Turn {
   readonly client: Client;
   readonly sessionId: unknown;

@@ -55,7 +55,6 @@ export class View {
     }
   }
 
-  /** A line of its own. */
   line(text: string): void {
     this.endLine();
     this.output.write(`${text}\n`);

@@ -6,21 +6,16 @@ import { ownValue } from '../../config/own-property';
 import { serviceOf, type Decisions, type RuleKind, agentHosts, commonHosts } from '../../network';
 import type { Host } from '../../system/host';
 
-/** A rule that is in effect. */
 export interface RuleInEffect {
-  /** As it is written. */
   readonly rule: string;
   /** What becomes of a connection to a place that it names. */
   readonly effect: RuleKind;
-  /** Who has set it. */
   readonly source: 'configuration' | 'repository' | 'decision' | 'agent' | 'common';
   /** `FILE:LINE`, or what a decision or a built-in list is about; for people. */
   readonly from: string;
 }
 
-/** What is in effect for a workspace. */
 export interface NetworkInEffect {
-  /** The mode. */
   readonly egress: Config['network']['egress'];
   /** Where that is set: `default`, or `FILE:LINE`. */
   readonly egressFrom: string;

@@ -22,7 +22,6 @@ interface Options {
   readonly json?: true;
 }
 
-/** What a word is about. */
 interface Scene {
   readonly host: Host;
   readonly state: string;
@@ -220,7 +219,6 @@ function misleading({ name, isWide, addresses }: HostRule): string | undefined {
   return meant === undefined || meant === name ? undefined : `this host is written ${quoted(meant)}`;
 }
 
-/** Why a text is no rule. */
 function faultOf(text: string): string {
   const [, port] = /:(\d+)$/.exec(text) ?? [];
   if (text.includes('://')) return 'it is a URL';

@@ -10,7 +10,6 @@ import { placesIn } from '../toml-places';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { isInside } from '../../system/paths/is-inside';
 
-/** A repository's file. */
 export interface RepositoryFile extends Source {
   /** The settings in the order of the file. */
   readonly settings: readonly Setting[];

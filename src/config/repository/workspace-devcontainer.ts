@@ -14,7 +14,6 @@ import { JudgedFile } from './judge';
 
 /** One that is there. */
 export interface WorkspaceDevcontainer {
-  /** Its devcontainer.json. */
   readonly file: string;
   /** As the user trusts it; `undefined`: it is not trusted as it is now, or cannot be used, and is not used. */
   readonly trusted: ReadDevcontainer | undefined;
@@ -29,7 +28,6 @@ export interface ReadDevcontainer {
   readonly ignored: readonly string[];
 }
 
-/** What follows. */
 interface Found {
   /** `undefined`: none, or it is not known which is meant. */
   readonly devcontainer: WorkspaceDevcontainer | undefined;

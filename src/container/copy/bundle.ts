@@ -15,7 +15,6 @@ export interface Brought {
   readonly commits: number;
 }
 
-/** A name in a bundle, and its commit. */
 type Ref = Readonly<Record<'name' | 'id', string>>;
 
 /** All of a bundle before its pack is no longer than that, in bytes. */

@@ -20,7 +20,6 @@ import { objectIn } from '../../system/unless';
 
 export type { Brought } from './bundle';
 
-/** Whom to tell what happens. */
 interface Voice {
   readonly tell: (notice: string) => void;
   readonly progress: Progress;
@@ -35,7 +34,6 @@ const endMs = 2_000;
 /** So many of the newest commits here are told, so that they are not sent back. */
 const mostKnown = 2_000;
 
-/** A workspace and its copy. */
 export class WorkspaceCopy {
   private constructor(
     private readonly repository: Repository,

@@ -25,7 +25,6 @@ export interface ContainerInfo {
   readonly labels: Readonly<Record<string, string>>;
   /** Environment of its first process: the image's and the container's, `NAME=value`; podman adds some. */
   readonly env: readonly string[];
-  /** Its host name. */
   readonly hostname: string;
   /** As it was asked for: `uid:gid`; empty: the image's. */
   readonly user: string;
@@ -35,11 +34,9 @@ export interface ContainerInfo {
   readonly pid: number;
   /** What is mounted in it, by `target`. */
   readonly mounts: readonly ContainerMount[];
-  /** What it may do and use. */
   readonly rights: ContainerRights;
 }
 
-/** Something mounted in a container. */
 export interface ContainerMount {
   /** `bind`, `volume`, `tmpfs`, or what else the engine knows. */
   readonly type: string;
@@ -47,7 +44,6 @@ export interface ContainerMount {
   readonly source: string;
   /** Absolute path inside. */
   readonly target: string;
-  /** Whether nothing can be written there. */
   readonly isReadOnly: boolean;
 }
 
@@ -63,7 +59,6 @@ export interface ContainerRights {
   readonly seccomp: string;
   /** `private`, if the engine has control groups apart for each container. */
   readonly cgroups: string;
-  /** Limit of memory, in bytes. */
   readonly memoryBytes: number;
   /** Limit of processes and threads. podman has 2048 where nothing was asked for. */
   readonly pids: number;

@@ -2,7 +2,6 @@
 
 /** A process in a container. Ids are the engine's view of them: all of one machine, or all of the container. */
 export interface ContainerProcess {
-  /** Its id. */
   readonly pid: number;
   /** Id of its parent, which for the first process is not among those of the container. */
   readonly parent: number;

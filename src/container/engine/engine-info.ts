@@ -56,7 +56,6 @@ export interface ImageInfo {
   readonly architecture?: string;
 }
 
-/** A file in a container. */
 export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {
   readonly content: Buffer;
 }

@@ -27,7 +27,6 @@ export interface ListedVolume {
 
 /** What a container is to be, in words that every engine understands. */
 export interface ContainerPlan {
-  /** Id of its image. */
   readonly image: string;
   /** Whom everything in it runs as: `uid:gid`. */
   readonly user: string;
@@ -56,7 +55,6 @@ export interface ContainerPlan {
 
 /** A file, a folder or a link to be put into a container, with its owner. */
 export interface InnerEntry extends Record<'mode' | 'uid' | 'gid', number> {
-  /** Absolute. */
   readonly path: string;
   /**
    * A file's content; for a link, what it says; for a folder nothing. `added`: the content is that of the image's own file of
@@ -84,13 +82,10 @@ export type BuildEvent =
 
 /** How an image is built. */
 export interface BuildOptions {
-  /** The name that it gets. */
   readonly tag: string;
-  /** Path of the Dockerfile in the context. */
   readonly dockerfile: string;
   /** Values of the Dockerfile's arguments. */
   readonly args: Readonly<Record<string, string>>;
-  /** Labels that it gets. */
   readonly labels: Labels;
   /** Whether nothing of earlier builds is used. */
   readonly isFresh: boolean;
@@ -119,7 +114,6 @@ export interface ImageStore {
   push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void>;
 }
 
-/** A right that somebody has to give us. */
 export interface MissingRight {
   /** As people read it: `"watch" on pods`. */
   readonly right: string;
@@ -137,17 +131,14 @@ export interface QuotaUse {
   readonly used: string;
   /** Of which nobody gets more. */
   readonly limit: string;
-  /** Whether nothing is left. */
   readonly isUsedUp: boolean;
 }
 
 /** An image on the disk of an engine. */
 export interface StoredImage extends Omit<ImageInfo, 'env'> {
-  /** All of its layers. */
   readonly bytes: number;
   /** Those of its layers that other images have, too. */
   readonly sharedBytes: number;
-  /** Whether a container is made from it. */
   readonly isUsed: boolean;
 }
 
@@ -163,7 +154,6 @@ export interface DiskUse {
 
 /** What somebody else has decided about our use of an engine that is not ours alone. Rejects as `Engine`. */
 export interface Allowances {
-  /** The rights that we lack. */
   missingRights(): Promise<readonly MissingRight[]>;
   /** None: there are no limits, or we may not see them. */
   quotas(): Promise<readonly QuotaUse[]>;
@@ -247,7 +237,6 @@ export interface Engine {
   /** What the first process of a container printed last, at most so many lines. */
   logsTail(id: string, lines: number): Promise<string>;
 
-  /** The volumes with all these labels. */
   listVolumes(labels: Labels): Promise<readonly ListedVolume[]>;
 
   /** Does nothing to a volume that exists. */

@@ -11,7 +11,6 @@ export function seccompProfile(): string {
   return JSON.stringify(JSON.parse(seccompFile()));
 }
 
-/** The file that it is in. */
 export function seccompFile(): string {
   return readFileSync(packageFile('src/container/engine/seccomp.json'), 'utf8');
 }

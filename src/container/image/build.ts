@@ -36,7 +36,6 @@ interface Step {
   readonly packages?: readonly string[];
 }
 
-/** One build. */
 export class ImageBuild {
   readonly #recipe: ReturnType<typeof readRecipe>;
   readonly #packages: readonly string[];

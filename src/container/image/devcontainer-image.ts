@@ -12,16 +12,13 @@ import type { ImageStore } from '../engine/engine';
 import type { DevcontainerRequest } from './image-request';
 import type { Progress } from './progress';
 
-/** What is to be built. */
 interface Wanted {
   readonly tag: string;
   readonly network: HostNetwork;
   readonly request: DevcontainerRequest;
 }
 
-/** One build. */
 export class DevcontainerImage {
-  /** Nothing happens before `run`. */
   constructor(
     private readonly images: ImageStore,
     private readonly wanted: Wanted,

@@ -15,11 +15,8 @@ import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
-  /** How to get what it is made from. */
   readonly network: HostNetwork;
-  /** The npm packages that it needs. */
   readonly packages: readonly string[];
-  /** Our own state folder. */
   readonly stateFolder: string;
   /** The development container that takes the place of our own environment; absent: our environment is used. */
   readonly devcontainer?: DevcontainerRequest;

@@ -24,9 +24,7 @@ export const imageLabel = {
   devcontainer: 'containai.devcontainer',
 } as const;
 
-/** Whose image it is. */
 export interface ImageOwner {
-  /** Name of the agent. */
   readonly agent: string;
   /**
    * Root of the workspace whose own configuration, which the user trusts for that workspace, has a say in

@@ -7,9 +7,7 @@ import type { BuildEvent } from '../engine/engine';
 export interface Progress {
   /** What goes on from now: `building IMAGE`. */
   begin(what: string): void;
-  /** What the engine tells of it. */
   report(event: BuildEvent): void;
-  /** A sentence that stays to be read. */
   say(sentence: string): void;
   /** Nothing goes on any more; the live line is removed. */
   end(): void;
@@ -85,7 +83,6 @@ class ShownProgress implements Progress {
     return this.stream.isTTY === true;
   }
 
-  /** Whether a step has begun. */
   #takeLine(event: BuildEvent & { kind: 'step' | 'log' }): boolean {
     if (event.kind === 'step') this.#place = `step ${event.step} of ${event.total}`;
     // The builder's own remarks tell nothing to those who wait.
@@ -93,7 +90,6 @@ class ShownProgress implements Progress {
     return event.kind === 'step';
   }
 
-  /** Whether a layer has become complete. */
   #takeLayer({ id, text }: BuildEvent & { kind: 'pull' }): boolean {
     // The first event names the tag in place of a layer.
     if (!/^[0-9a-f]{12}$/.test(id)) return false;

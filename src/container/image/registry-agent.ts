@@ -18,17 +18,13 @@ import { makeFolder } from '../../system/files/make-folder';
 
 /** Files of a build context by path: texts, and files of this machine. */
 export interface RegistryAgentFiles {
-  /** To be written as they are. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Absolute paths. */
   readonly files: Readonly<Record<string, string>>;
-  /** Removes the files. */
   readonly discard: () => void;
 }
 
 interface Surroundings {
   readonly network: HostNetwork;
-  /** Our own. */
   readonly stateFolder: string;
   /** The processor that the image is for, in the words of images. */
   readonly architecture: string | undefined;
@@ -39,7 +35,6 @@ interface Surroundings {
 const maxArchiveBytes = 2 ** 30;
 /** For one archive, in milliseconds. */
 const downloadLimitMs = 30 * 60_000;
-/** Of the file of digests. */
 const maxDigestBytes = 2 ** 20;
 
 const architectures: Readonly<Record<string, Architecture>> = { amd64: 'x86_64', arm64: 'aarch64' };

@@ -4,7 +4,6 @@ import { imageLabel, isAgentImage, isEnvironment } from './image-tag';
 
 /** An image that can go. */
 export interface UnusedImage {
-  /** As the engine has it. */
   readonly image: StoredImage;
   /** Why it can go, as people read it: `left over from a build`. */
   readonly because: string;

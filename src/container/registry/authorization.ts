@@ -3,7 +3,6 @@ import type { Login } from './docker-login';
 import type { Answer, Request } from '../../network';
 import { unlessFails } from '../../system/unless';
 
-/** Asks for something. */
 type Ask = (url: URL, request: Request) => Promise<Answer>;
 
 /** As Docker, whose tokens are asked for in the same way; servers refuse nobody for it. */

@@ -1,6 +1,5 @@
 /** Names of images that say which registry has them. Source: Docker, "distribution/reference". */
 
-/** A name in its parts. */
 export interface Reference {
   /** As it stands in the name: `ghcr.io`, `127.0.0.1:5000`. */
   readonly registry: string;
@@ -37,7 +36,6 @@ export function apiHost(registry: string): string {
   return registry === hub ? 'registry-1.docker.io' : registry;
 }
 
-/** Parts between slashes. */
 const pathForm = /^(?:(?:^|\/)[a-z\d]+(?:(?:[._]|__|-+)[a-z\d]+)*)+$/;
 
 /** What Docker keeps the login of a registry under. */

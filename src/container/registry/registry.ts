@@ -18,7 +18,6 @@ import { unlessFails } from '../../system/unless';
 
 export type { Login } from './docker-login';
 
-/** An image in a registry. */
 export interface RegistryImage {
   /** By which it is always the same: `ghcr.io/team/containai@sha256:…`. */
   readonly id: string;

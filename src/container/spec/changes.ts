@@ -14,7 +14,6 @@ import { objectIn } from '../../system/unless';
  */
 export type Change = 'folder' | 'settings' | 'switched' | 'lost' | 'more';
 
-/** Labels of a container. */
 type Labels = Readonly<Record<string, string>>;
 
 /** All differences that the labels tell; of an image they tell nothing. */

@@ -35,7 +35,6 @@ interface FilesRequest {
   /** `/etc/passwd` and `/etc/group` of the image. */
   readonly passwd: string;
   readonly group: string;
-  /** Whom git names as author. */
   readonly gitIdentity: { readonly name?: string; readonly email?: string };
   /** `systemCaFile` of the image, where the settings have certificates. */
   readonly systemCa: string;

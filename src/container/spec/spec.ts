@@ -60,7 +60,6 @@ type LimitSettings = Config['container'] & Pick<Config['agent'], 'data'>;
 
 /** What the user's configuration and the workspace say of a container, before any engine is asked. */
 export interface Settings extends LimitSettings {
-  /** Name of the agent. */
   readonly agent: string;
   /** Its host name; none: the engine chooses one. */
   readonly hostname?: string;
@@ -108,7 +107,6 @@ export interface Circumstances {
 
 /** What a container is made with and the engine tells of it: the two must stay equal. */
 export interface Recorded extends ContainerRights {
-  /** Id of the image. */
   readonly image: string;
   /** `uid:gid`. */
   readonly user: string;

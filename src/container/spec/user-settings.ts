@@ -9,7 +9,6 @@ import type { InnerEntry } from '../engine/engine';
 
 /** As a container has it, besides the agent's settings for the whole container. */
 export interface UserSettings {
-  /** Files of the agent. */
   readonly shown: readonly ShownFile[];
   /** Below the home folder: where the agent is to find those, each a file or a folder. */
   readonly links: readonly string[];

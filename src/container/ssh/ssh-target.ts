@@ -12,7 +12,6 @@ export interface SshTarget {
   readonly hostKey: string;
   /** The key that we log in with, in OpenSSH's format. */
   readonly privateKey: string;
-  /** Name of the container, for messages. */
   readonly container: string;
   /** What people type to see why it does not answer. */
   readonly lookCommand: string;

@@ -199,7 +199,6 @@ export class SshConnection {
     });
   }
 
-  /** Whether it has ended. */
   get isOver(): boolean {
     return this.#loss !== undefined;
   }
@@ -212,7 +211,6 @@ export class SshConnection {
     setTimeout(() => this.stream.destroy(), closeMs).unref();
   }
 
-  /** Ends the connection at once. */
   destroy(): void {
     this.#hasEnded = true;
     this.stream.destroy();

@@ -16,10 +16,8 @@ interface OpenCall {
 export interface Tokens {
   /** Not counting what came from a cache. */
   readonly inputTokens: number;
-  /** What the model wrote. */
   readonly outputTokens: number;
   readonly cachedReadTokens: number;
-  /** Written to a cache. */
   readonly cachedWriteTokens: number;
   /** Input and output. */
   readonly totalTokens: number;
@@ -45,13 +43,11 @@ export class Stream {
   result: Result | undefined;
   /** Something of the model has come: it is not to be asked again. */
   hasOutput = false;
-  /** How many tools were called. */
   toolCalls = 0;
   /** What was no JSON, or an error: it may say why there is no result. */
   words = '';
   readonly #open = new Map<string, OpenCall>();
   readonly #unknown = new Set<string>();
-  /** Ids of calls that are over. */
   readonly #over = new Set<string>();
   /** The text since the last tool call, and that of the whole turn. */
   #run = '';

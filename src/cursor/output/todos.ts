@@ -1,9 +1,7 @@
 /** Cursor's list of things to do, as a plan of ACP. */
 import { beginning, firstText, listOf, shapeOf } from './shapes';
 
-/** As ACP has it. */
 export interface PlanEntry {
-  /** What is to be done. */
   readonly content: string;
   /** Cursor knows none. */
   readonly priority: 'medium';

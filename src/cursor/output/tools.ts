@@ -9,11 +9,9 @@ export interface ToolReport {
   readonly id: string | undefined;
   /** The tool, such as `shell`; `tool` where it has no name. */
   readonly name: string;
-  /** What it is called with. */
   readonly args: Shape;
   /** What came of it; undefined while it runs. */
   readonly result: unknown;
-  /** Whether it is over. */
   readonly isOver: boolean;
   /** Whether it ended as no call should. */
   readonly isFailure: boolean;
@@ -28,9 +26,7 @@ export interface ToolReport {
 
 /** What a call is, for whoever sees it begin. */
 export interface ToolFace {
-  /** For people. */
   readonly title: string;
-  /** ACP's word for what it does. */
   readonly kind: ToolKind;
   /** The files that it is about, absolute. */
   readonly locations: ToolCallLocation[];
@@ -40,7 +36,6 @@ export interface ToolFace {
 export interface ToolOutcome {
   /** A command that exits with another status than 0 has failed, too. */
   readonly status: 'completed' | 'failed';
-  /** What is shown of it. */
   readonly content: ToolCallContent[];
   /** For `_meta`. */
   readonly facts: Shape;

@@ -64,13 +64,11 @@ function cut(text: string): string {
 export interface AskingTerminal {
   /** Our own, whose bytes are piped to the command. */
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
-  /** Our own. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** What the command prints, each with where it is piped to; empty while none runs. */
   readonly output: () => readonly (readonly [from: Readable, to: Writable])[];
   /** Where `stdin` is piped to; undefined while no command runs. */
   readonly input: () => Writable | undefined;
-  /** Allows the place from now on. */
   readonly remember: (place: string) => void;
 }
 

@@ -27,7 +27,6 @@ const maxRules = 5_000;
 const lockMs = 2_000;
 const lockPollMs = 3;
 
-/** The folder of what is kept of networks. */
 export function networkFolder(state: string): string {
   return posix.join(state, 'network');
 }

@@ -24,21 +24,17 @@ import {
 import { Refusal } from './policy';
 import type { Exchange, TokenAnswer, TokenMessage } from './token-exchange';
 
-/** What it gets, and how. */
 export interface KeyedHostOptions {
   /** The request with keys and tokens. Rejects with an error that says why they cannot be had. */
   readonly withKeys: (request: Keyable) => Promise<Keyable>;
   /** What answers requests for tokens at a path; `undefined`: nobody asks for tokens there. */
   readonly exchangeAt: (path: string) => Exchange | undefined;
-  /** The authority that containers trust. */
   readonly authority: () => Promise<Identity>;
-  /** The way out. */
   readonly dialler: Pick<Dialler, 'tunnel'>;
   /** Certificates that the user's configuration trusts besides the usual ones, as PEM. */
   readonly certificates: () => Promise<string | undefined>;
 }
 
-/** For one command. */
 export class KeyedHost {
   readonly #server = headServer();
   readonly #agent = new https.Agent({ keepAlive: true });

@@ -17,7 +17,6 @@ import { exchangeFor } from './token-exchange';
 export interface KeyedHostsOptions {
   /** In effect. */
   readonly config: Pick<Config, 'network' | 'credentials'>;
-  /** Has the folder of our records, and the keys. */
   readonly host: Host;
   /** Whether the container trusts our authority, and so takes us for these hosts; otherwise no host gets anything. */
   readonly isTrusted: boolean;

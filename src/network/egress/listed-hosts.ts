@@ -10,7 +10,6 @@
 
 /** A rule of the list for all containers. */
 export interface ListedHost {
-  /** What is allowed. */
   readonly rule: string;
   /** Whose it is, for people. */
   readonly what: string;

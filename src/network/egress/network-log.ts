@@ -16,7 +16,6 @@ import { makeFolder } from '../../system/files/make-folder';
 export type Outcome = (typeof outcomes)[number];
 const outcomes = ['allowed', 'refused', 'failed', 'ended'] as const;
 
-/** A line of the log. */
 export interface NetworkEntry {
   /** When it was asked for, ISO 8601. */
   readonly at: string;
@@ -24,7 +23,6 @@ export interface NetworkEntry {
   readonly agent: string;
   /** `host:port`, as it was asked for. */
   readonly place: string;
-  /** What became of it. */
   readonly outcome: Outcome;
   /** The rule, the answer or the fault that decided. */
   readonly because: string;

@@ -25,7 +25,6 @@ export class Refusal extends Error {
 /** Ports of a rule that allows and names none. */
 const usualPorts = [80, 443];
 
-/** What a policy follows. */
 export interface PolicyOptions {
   /** The configuration in effect. */
   readonly network: Pick<Config['network'], 'egress' | 'allow' | 'deny' | 'npmRegistry' | 'pipIndex'>;

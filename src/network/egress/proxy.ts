@@ -50,7 +50,6 @@ export class EgressProxy {
     this.#server.on('clientError', (_error, stream: Duplex) => refuse(stream, notUnderstood()));
   }
 
-  /** Serves a connection. */
   take(stream: Duplex): void {
     stream.on('error', () => undefined);
     if (this.#open.size >= maxConnections) {

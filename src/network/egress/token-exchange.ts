@@ -11,15 +11,12 @@ import { objectIn } from '../../system/unless';
 
 /** What is sent, or answered. */
 export interface TokenMessage {
-  /** The media type. */
   readonly type: string | undefined;
   /** Whole. */
   readonly body: string;
 }
 
-/** By a server, or by us. */
 export interface TokenAnswer extends TokenMessage {
-  /** Of HTTP. */
   readonly status: number;
 }
 
@@ -98,7 +95,6 @@ function signedIn(
   return { kept, result: told(got.status, found.answer, names, kept) };
 }
 
-/** What was asked. */
 interface Asked {
   readonly fields: Fields;
   readonly send: (fields: Fields) => Promise<TokenAnswer>;

@@ -8,13 +8,11 @@ import { objectIn } from '../../system/unless';
 
 /** Where an agent asks for tokens, by HTTPS. */
 export interface TokenEndpoint {
-  /** The one that gives them. */
   readonly host: string;
   /** Without a query. */
   readonly path: string;
   /** The fields of its answers that hold tokens. */
   readonly tokens: Readonly<Record<string, TokenName>>;
-  /** Whether it ends a sign-in. */
   readonly ends?: true;
 }
 
@@ -37,14 +35,12 @@ interface StoredForm {
   /** What the file holds; of several tokens of one name the first real one counts. May fail for any other JSON. */
   readonly read: (file: Tree) => {
     readonly tokens: Readonly<Partial<Record<TokenName, unknown>>>;
-    /** Words, as a list or in one text. */
     readonly scope?: unknown;
     /** In milliseconds since 1970. */
     readonly expiresAt?: unknown;
   };
 }
 
-/** The sign-in of one agent. */
 export interface AgentSignIn {
   /** Rules of the hosts that get tokens in the place of placeholders, besides the hosts of the endpoints. */
   readonly hosts: readonly string[];
@@ -220,7 +216,6 @@ function chatGptAccount(signIn: SignIn): unknown {
   return about?.chatgpt_account_id;
 }
 
-/** What the id token says. */
 function claimsOf({ tokens: { id = '' } }: SignIn): Readonly<Record<string, unknown>> {
   return objectIn(Buffer.from(id.split('.')[1] ?? '', 'base64url').toString()) ?? {};
 }

@@ -14,9 +14,7 @@ import { unlessGone } from '../../system/unless';
 
 /** A certificate and its key, as PEM. */
 export interface Identity {
-  /** Public. */
   readonly cert: string;
-  /** Private. */
   readonly key: string;
 }
 

@@ -73,9 +73,7 @@ export function tokenFor({ id, tokens }: SignIn, text: string): string | undefin
   return read?.signIn === id ? tokens[read.name] : undefined;
 }
 
-/** Which sign-ins a command uses. */
 interface SignInScope {
-  /** Its name. */
   readonly agent: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
@@ -152,13 +150,11 @@ export async function forgetSignIns(host: Host, agent: string): Promise<void> {
 const folder = 'credentials/sign-ins';
 const forAll = 'all-workspaces';
 
-/** What a file holds. */
 type Kept = SignIn & {
   /** The tokens as JSON, sealed; `tokens` then has only what `outline` has of them. */
   readonly sealed?: string | undefined;
 };
 
-/** The sign-in in one file. */
 class KeptSignIn {
   readonly #path: string;
   /** Settles when the next change of this process may begin. */

@@ -34,7 +34,6 @@ const macOs: Program = {
   put: (key) => ({ args: ['-i'], input: `add-generic-password ${item.join(' ')} -w ${key}\n` }),
 };
 
-/** One user's. */
 export class Keyring {
   #key: Buffer | undefined;
   #asksFrom = 0;

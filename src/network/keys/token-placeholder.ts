@@ -3,11 +3,8 @@
 /** The two tokens of OAuth, OpenID's token about the user, and a key that was made for the account. */
 export type TokenName = 'access' | 'refresh' | 'id' | 'key';
 
-/** What a placeholder says. */
 export interface TokenPlaceholder {
-  /** The token that it stands for. */
   readonly name: TokenName;
-  /** Id of the sign-in. */
   readonly signIn: string;
   /** `SignIn.generation` when it was given out; 0: it was put into a container that had not asked for it. */
   readonly generation: number;

@@ -27,11 +27,9 @@ export interface AgentRules {
   readonly onRefusal: (host: string, why: string) => void;
 }
 
-/** A connection to the user's agent. */
 export interface UsersAgent {
   /** Resolves with the answer to a message, both without lengths. Rejects if no answer comes. */
   ask(request: Buffer): Promise<Buffer>;
-  /** Closes it. */
   end(): void;
 }
 
@@ -39,7 +37,6 @@ const failure = Buffer.from([message.failure]);
 const extensionFailure = Buffer.from([message.extensionFailure]);
 const success = Buffer.from([message.success]);
 
-/** A request that is refused. */
 class Refused extends Error {
   constructor(
     why: string,

@@ -18,7 +18,6 @@ export interface KnownHost {
   readonly keys: readonly Buffer[];
 }
 
-/** A line that counts. */
 interface Line {
   readonly names: string;
   readonly isRevoked: boolean;

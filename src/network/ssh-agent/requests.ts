@@ -17,7 +17,6 @@ export const message = {
 export interface Bound {
   /** Name of the host in the configuration. */
   readonly host: string;
-  /** The server's key. */
   readonly hostKey: Buffer;
   /** Known to that server and that client alone. */
   readonly sessionId: Buffer;

@@ -51,12 +51,9 @@ const nowhere = [-1, -1, -1, -1, -1, -1];
  * something is wanted in the innermost bracket too.
  */
 const frames: Frame[] = [];
-/** Offset of what is read next. */
 let at = 0;
 let state: State = State.value;
-/** How many brackets are open. */
 let depth = 0;
-/** The plan for the next value. */
 let wanted: Plan | undefined;
 /** The next value picks a variant. */
 let isTag = false;

@@ -19,7 +19,6 @@ export interface PlanSource {
 export interface Field {
   /** The plan's word for it. */
   readonly kind: string;
-  /** Offset of its first byte. */
   readonly start: number;
   /** Offset after its last byte. */
   readonly end: number;

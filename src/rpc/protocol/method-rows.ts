@@ -19,7 +19,6 @@ import {
 /** ACP's own areas. All methods that ACP has there have a row; an editor cannot offer more. */
 const ownAreas = words('fs terminal proxy');
 
-/** A method with one of these words acts. */
 const acting = words(
   'fs file files filesystem folder folders directory directories dir terminal terminals tty pty shell process processes subprocess exec execute eval spawn',
 );

@@ -63,7 +63,6 @@ export type AgentRoute =
 
 /** One method, as one side sends it. */
 export interface Method<Route> {
-  /** Where it goes. */
   readonly route: Route;
   /** The schema that has it; `extension`: none. */
   readonly origin: 'stable' | 'unstable' | 'extension';
@@ -72,7 +71,6 @@ export interface Method<Route> {
    * or `clientCapabilities` (agents' methods). Without it the sender gets -32601.
    */
   readonly capability?: string;
-  /** The places in its params. */
   readonly params: FieldTree;
   /** The places in the result of a request; an error has `errorObject` instead. */
   readonly result: FieldTree;

@@ -17,7 +17,6 @@ import {
 } from './vectors';
 import type { Field } from '../json/wanted-places';
 
-/** What lines have in common. */
 export interface Pattern {
   /** What they begin with, up to the string that differs, its quote included. */
   readonly head: Buffer;
@@ -27,9 +26,7 @@ export interface Pattern {
   readonly fields: readonly Field[];
 }
 
-/** What was taken at once. */
 export interface Run {
-  /** Bytes of the lines as they came. */
   readonly bytes: number;
   /** The lines as they are to go on, with their line ends. */
   readonly lines: Buffer;
@@ -43,7 +40,6 @@ const maxSkipLines = 64;
 /** The new head whose pattern is in the memory of the vectors. */
 let placed: Buffer | undefined;
 
-/** Rewrites the runs of one pattern. */
 export class RunRewriter {
   #windowBytes = firstWindowBytes;
   /** After a line that does not fit, so many lines go the usual way before the next try; twice as many each time. */

@@ -14,17 +14,14 @@ export interface AccessOptions {
   readonly ownTokenFile: string;
   /** Authorities besides the usual ones, PEM. */
   readonly caFile?: string | undefined;
-  /** The client's certificate, PEM. */
   readonly certFile?: string | undefined;
   /** Its key, PEM. */
   readonly keyFile?: string | undefined;
-  /** The user's id. */
   readonly uid: number;
   /** The proxy of the user that leads to a server on another machine. */
   readonly proxyTo?: (url: URL) => URL | undefined;
 }
 
-/** For a request. */
 export interface Access {
   readonly headers: Readonly<Record<string, string>>;
   /** They are for a program of this user or of root alone, whatever else listens there. */

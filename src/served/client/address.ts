@@ -5,7 +5,6 @@ import { isLoopback, serveSocket } from '../../config/serve-places';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 
-/** A server's address. */
 export interface Address {
   /** Where it is, for a WebSocket: `ws:` or `wss:`, with path and query. For a Unix socket the host means nothing. */
   readonly url: string;
@@ -19,7 +18,6 @@ export interface Address {
   readonly shown: string;
   /** It is a TCP address of this machine. */
   readonly isLoopback: boolean;
-  /** The connection is encrypted. */
   readonly isEncrypted: boolean;
 }
 

@@ -4,7 +4,6 @@ const maxWaitMs = 15_000;
 /** For so long after its predecessor a connection has to last before it is trusted. */
 const steadyMs = 2 * maxWaitMs;
 
-/** One connection's. */
 export class BackOff {
   #attempt = 0;
   #steadyAt = 0;

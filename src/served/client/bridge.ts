@@ -38,11 +38,8 @@ export interface BridgeOptions extends Pick<
   readonly onGivenUp: (reason: CaiError) => void;
 }
 
-/** One editor and one server. */
 export class Bridge {
-  /** The server's side. */
   readonly remote: Remote;
-  /** The editor's requests. */
   readonly #calls = new OpenRequests<OpenCall>();
   readonly #asked = new ServerRequests();
   readonly #sessions: KeptSessions;
@@ -61,7 +58,6 @@ export class Bridge {
   #failure: RpcError | undefined;
   #onIdle: () => void = () => undefined;
 
-  /** Nothing happens before `remote.start`. */
   constructor(private readonly options: BridgeOptions) {
     this.remote = new Remote({
       ...options,

@@ -18,7 +18,6 @@ export class Cookies {
     }
   }
 
-  /** The headers of a request. */
   get headers(): Readonly<Record<string, string>> {
     if (this.#values.size === 0) return {};
     return { Cookie: [...this.#values].map(([name, value]) => `${name}=${value}`).join('; ') };

@@ -18,9 +18,7 @@ const stallMs = 5_000;
 /** How long a request is waited for that can be answered with why there is no server, in milliseconds. */
 const firstLineMs = 5_000;
 
-/** What a connection is made with. */
 export interface EditorConnectionOptions extends Pick<BridgeOptions, 'address' | 'access' | 'guard' | 'log'> {
-  /** Of lines and queues. */
   readonly limits: Config['acp'];
 }
 

@@ -47,7 +47,6 @@ export class Guard {
       : { code: rpcCode.invalidParams, message: `elicitation/create: ${fault}` };
   }
 
-  /** The line of an answer for the editor. */
   answer(answer: Message): Buffer {
     const edits = this.withoutCommands(answer);
     return edits.length === 0 ? answer.line : joined(splice(answer.line, edits));

@@ -18,7 +18,6 @@ export interface OpenCall {
   readonly id: string;
   /** As the editor sent it. */
   readonly method: string;
-  /** The session that it names. */
   readonly sessionId: string | undefined;
   /** Its line, for those whose answer tells what to do on another connection. */
   readonly kept: Message | undefined;
@@ -53,10 +52,8 @@ export class KeptSessions {
   /** What the server said of its agent when the connection began. */
   #capabilities: JsonObject | undefined;
 
-  /** Nothing is done on its own. */
   constructor(private readonly host: SessionHost) {}
 
-  /** Bytes of all messages that wait. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
@@ -66,7 +63,6 @@ export class KeptSessions {
     this.#capabilities = objectOf(objectOf(bodyOf(answer)).agentCapabilities);
   }
 
-  /** A request has opened a session. */
   keep(id: string, request: Message): void {
     const params = reopenParams(request, id);
     const session = this.#sessions.get(id) ?? { id, params, state: 'open', held: [] };
@@ -75,7 +71,6 @@ export class KeptSessions {
     this.#opened(session);
   }
 
-  /** The editor has ended a session. */
   forget(id: string): void {
     const session = this.#sessions.get(id);
     this.#sessions.delete(id);

@@ -24,9 +24,7 @@ const closeMs = 1_500;
 
 /** What a connection is made with, and who is told. */
 export interface RemoteOptions {
-  /** Of the server. */
   readonly address: Address;
-  /** What is shown to it. */
   readonly access: Access;
   /** Of one message from the server. */
   readonly maxLineBytes: number;
@@ -52,7 +50,6 @@ export interface RemoteOptions {
  */
 type State = 'trying' | 'open' | 'asleep' | 'over';
 
-/** The client's end. */
 export class Remote {
   #state: State = 'trying';
   #link: Link | undefined;
@@ -73,7 +70,6 @@ export class Remote {
   #look: () => void = () => undefined;
   #onEnded: () => void = () => undefined;
 
-  /** Nothing is tried before `start`. */
   constructor(private readonly options: RemoteOptions) {}
 
   /** Tries to connect, for ever once anything has come from the server. */
@@ -144,7 +140,6 @@ export class Remote {
     return this.#sent.bytes > this.options.maxUnprovenBytes;
   }
 
-  /** Messages wait for the socket. */
   get #isBehind(): boolean {
     return this.#next <= this.#sent.last;
   }

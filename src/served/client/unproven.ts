@@ -16,7 +16,6 @@ export class UnprovenLines {
     return this.#proven;
   }
 
-  /** Bytes of all that are kept. */
   get bytes(): number {
     return this.#bytes;
   }

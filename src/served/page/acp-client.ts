@@ -22,7 +22,6 @@ export class LostError extends Error {}
 
 /** What a connection brings. */
 export interface AcpEvents {
-  /** A notification. */
   told(method: string, params: Fields): void;
   /** A request, which `answer` or `refuse` ends. */
   asked(id: Id, method: string, params: Fields): void;
@@ -34,7 +33,6 @@ export interface AcpEvents {
 
 const methodNotFound = -32601;
 
-/** One connection. */
 export class AcpClient {
   readonly #socket: WebSocket;
   readonly #calls = new Map<

@@ -6,7 +6,6 @@ import { fieldsOf, textOf, type Fields } from './fields';
 /** How long until the first and, doubling, at most until another try; in milliseconds. */
 const retryMs = { first: 500, most: 30_000 };
 
-/** A session that is shown. */
 export interface ShownSession {
   updated(update: Fields): void;
   /** A request for a permission. */
@@ -21,7 +20,6 @@ export interface ShownSession {
 
 /** How a link stands; `reason` is for people. */
 export interface LinkState {
-  /** Lines pass. */
   readonly isReady: boolean;
   /** Why not; undefined: it is only just beginning. */
   readonly reason?: string;

@@ -9,10 +9,8 @@ import { Settings } from './settings';
 import { follow } from './shown/follow';
 import { Transcript } from './shown/transcript';
 
-/** Which session. */
 export interface SessionPlace {
   readonly sessionId: string;
-  /** Its folder. */
   readonly cwd: string;
   /** What the agent calls it, if that is known. */
   readonly title: string | undefined;
@@ -34,7 +32,6 @@ const stops: Readonly<Record<string, string>> = {
   refusal: 'The agent refuses to go on.',
 };
 
-/** One session's. */
 export class Conversation implements ShownSession {
   /** Where it is shown. */
   readonly element = el('section', { class: 'conversation', 'aria-label': 'Session' });

@@ -17,7 +17,6 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A button that does something. */
 export function button(label: string, action: () => void, kind = ''): HTMLButtonElement {
   const made = el('button', { type: 'button', class: kind }, label);
   made.addEventListener('click', action);

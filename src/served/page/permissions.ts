@@ -7,7 +7,6 @@ import { ToolView } from './shown/tool-view';
 /** What the user says; undefined: the turn is stopped. */
 type Answer = (id: Id, optionId: string | undefined) => void;
 
-/** Those of one session. */
 export class Permissions {
   /** Where they are shown. */
   readonly element = el('div', { class: 'permissions', 'aria-live': 'assertive' });

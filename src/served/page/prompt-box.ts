@@ -1,15 +1,12 @@
 /** Where the user writes: sends, or stops what goes on. What was typed stays until it is sent. */
 import { button, el } from './dom';
 
-/** What it does. */
 export interface PromptActions {
   /** Sends a text that is not blank. */
   send(text: string): void;
-  /** Stops the turn. */
   stop(): void;
 }
 
-/** One session's. */
 export class PromptBox {
   /** Where it is shown. */
   readonly element = el('form', { class: 'prompt' });

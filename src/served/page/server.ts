@@ -8,7 +8,6 @@ export interface LiveSession {
   readonly sessionId: string;
   /** Its folder, if that is known. */
   readonly cwd: string | undefined;
-  /** What the agent calls it. */
   readonly title: string | undefined;
   /** A turn is open. */
   readonly isWorking: boolean;
@@ -18,13 +17,10 @@ export interface LiveSession {
 
 /** What there is for who is signed in. */
 export interface ServerState {
-  /** Who that is. */
   readonly name: string;
-  /** Names of agents. */
   readonly agents: readonly string[];
   /** Folders in which there were sessions. */
   readonly workspaces: readonly string[];
-  /** Those that are open. */
   readonly sessions: readonly LiveSession[];
 }
 

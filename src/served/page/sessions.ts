@@ -4,20 +4,16 @@ import { button, byId, el, quote } from './dom';
 import { fieldsOf, listOf, textOf, type Fields } from './fields';
 import type { LiveSession, ServerState } from './server';
 
-/** A session of the list. */
 export interface ListedSession {
   /** The agent's name. */
   readonly agent: string;
   readonly sessionId: string;
-  /** Its folder. */
   readonly cwd: string;
-  /** What the agent calls it. */
   readonly title: string | undefined;
   /** Its last activity, ISO 8601. */
   readonly updatedAt: string | undefined;
 }
 
-/** One visitor's list. */
 export class SessionList {
   readonly #box = byId('session-list');
   readonly #sessions = new Map<string, ListedSession>();
@@ -31,7 +27,6 @@ export class SessionList {
   /** `hrefOf`: what opens a session. */
   constructor(private readonly hrefOf: (session: ListedSession) => string) {}
 
-  /** What is known of the session. */
   find(agent: string, sessionId: string): ListedSession | undefined {
     return this.#sessions.get(keyOf({ agent, sessionId }));
   }
@@ -47,7 +42,6 @@ export class SessionList {
     this.#draw();
   }
 
-  /** Adds one, or what is new of it. */
   add(session: ListedSession): void {
     this.#sessions.set(keyOf(session), session);
   }

@@ -5,7 +5,6 @@ import { fieldsOf, listOf, numberOf, shown, textOf, type Fields } from './fields
 /** Sends a change; the answer, or an update, tells what holds then. */
 type Change = (method: string, params: Fields) => void;
 
-/** Those of one session. */
 export class Settings {
   /** Where they are shown. */
   readonly element = el('div', { class: 'settings' });

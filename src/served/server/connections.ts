@@ -20,15 +20,11 @@ const sweepMs = 5_000;
 /** Longest line of a process that is passed on: its own limits are lower. */
 const maxLineBytes = 256 * 1024 * 1024;
 
-/** What connections are made with. */
 export interface ConnectionsOptions {
-  /** The user's configuration. */
   readonly config: Config;
-  /** The processes get its environment. */
   readonly host: Host;
   /** Names of the agents that are served; the first is for clients that name none. */
   readonly agents: readonly [string, ...string[]];
-  /** Counts what happens. */
   readonly metrics: Metrics;
   readonly log: Log;
   /** What the process of a connection writes to stderr: lines of its log. */
@@ -51,7 +47,6 @@ export class Connections {
     this.#sweep = setInterval(() => this.#endUnwanted(), sweepMs).unref();
   }
 
-  /** Those that are open. */
   get all(): readonly ServedConnection[] {
     return [...this.#byId.values()];
   }

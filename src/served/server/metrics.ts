@@ -68,12 +68,10 @@ export class Metrics {
     });
   }
 
-  /** A connection was opened. */
   opened(): void {
     this.#opened.inc();
   }
 
-  /** A client has come back to its connection. */
   returned(): void {
     this.#returned.inc();
   }
@@ -83,7 +81,6 @@ export class Metrics {
     this.#ended.inc({ expected: String(isExpected) });
   }
 
-  /** An agent has ended without being asked to. */
   agentEnded(): void {
     this.#agents.inc();
   }

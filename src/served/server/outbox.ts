@@ -19,7 +19,6 @@ export class Keeper {
   #lines = 0;
   readonly #outboxes = new Set<Outbox>();
 
-  /** Nothing is kept yet. */
   constructor(private readonly limits: KeepLimits) {}
 
   /** Called by outboxes: one has got a line. The oldest lines of the largest go until all are within the limits. */
@@ -46,7 +45,6 @@ export class Keeper {
   }
 }
 
-/** The lines of one stream. */
 export class Outbox {
   #lines: Buffer[] = [];
   /** Where in `#lines` the oldest that is kept stands; what is before it is dropped now and then. */
@@ -61,12 +59,10 @@ export class Outbox {
   /** `keeper` may be shared with others. */
   constructor(private readonly keeper: Keeper) {}
 
-  /** Of all that is kept. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How many lines are kept. */
   get count(): number {
     return this.#lines.length - this.#head;
   }
@@ -81,17 +77,14 @@ export class Outbox {
     return this.#hasLost;
   }
 
-  /** No line was ever added. */
   get isNew(): boolean {
     return this.#oldest === 1 && this.#lines.length === 0;
   }
 
-  /** What is kept, the oldest first. */
   get lines(): readonly Buffer[] {
     return this.#lines.slice(this.#head);
   }
 
-  /** No line has been dropped. */
   get isWhole(): boolean {
     return this.#oldest === 1;
   }
@@ -138,7 +131,6 @@ export class Outbox {
       this.#unsentBytes += line.length;
   }
 
-  /** It is needed no more. */
   forget(): void {
     this.keeper.forget(this);
   }
@@ -206,7 +198,6 @@ export class ClientStream extends Outbox {
     before?.close('replaced', 'the client has come back on another way');
   }
 
-  /** Nothing carries it any more. */
   drop(): void {
     this.#outlet = undefined;
     this.#endStall();

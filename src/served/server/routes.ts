@@ -21,7 +21,6 @@ import { WebSockets } from './websocket';
 /** Where ACP is spoken. Source: ACP, "Streamable HTTP & WebSocket Transport". */
 const acpPath = '/acp';
 
-/** Headers of every answer. */
 const standardHeaders = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -30,9 +29,7 @@ const standardHeaders = {
 
 /** What requests are served by. */
 export interface RoutesOptions {
-  /** Lets them in. */
   readonly door: Door;
-  /** All that are open. */
   readonly connections: Connections;
   /** Counts, and is served at `/metrics`. */
   readonly metrics: Metrics;
@@ -40,7 +37,6 @@ export interface RoutesOptions {
   readonly chat?: ChatBridge | undefined;
   /** Has a line of each request, at level info. */
   readonly log: Log;
-  /** Longest message of a client. */
   readonly maxMessageBytes: number;
   /** What the page shows besides. */
   readonly page: Pick<PageOptions, 'remembered' | 'address'>;
@@ -50,11 +46,9 @@ export interface RoutesOptions {
 export class Routes {
   readonly #http: StreamableHttp;
   readonly #webSockets: WebSockets;
-  /** For browsers. */
   readonly page: Page;
   #isStopped = false;
 
-  /** Nothing listens yet. */
   constructor(private readonly options: RoutesOptions) {
     const { door, connections, metrics, log, maxMessageBytes, page } = options;
     this.#http = new StreamableHttp(connections, maxMessageBytes);
@@ -87,7 +81,6 @@ export class Routes {
     }
   }
 
-  /** A request for a WebSocket. */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer, isLocal: boolean): void {
     const since = performance.now();
     const { pathname, searchParams } = targetOf(request);
@@ -170,7 +163,6 @@ export class Routes {
   }
 }
 
-/** What the door has said. */
 class Refused extends HttpError {
   readonly headers: Readonly<Record<string, string>>;
 

@@ -19,12 +19,10 @@ const maxUnreadBytes = 1024 * 1024;
 /** Streams of a connection that something carries at a time. */
 const maxCarried = 256;
 
-/** What a connection is made from. */
 export interface ConnectionOptions {
   /** `Acp-Connection-Id`; nobody can guess it, and it is no secret. */
   readonly id: string;
   readonly visitor: Visitor;
-  /** How its process is started. */
   readonly process: AgentProcessOptions;
   /** Hears what concerns the server: what the process writes to stderr, and its status. */
   hear(event: ProcessEvent): void;
@@ -38,16 +36,13 @@ export interface ConnectionOptions {
   readonly stallMs: number;
   /** The sessions of all connections of the visitor to the same agent. */
   readonly sessions: Map<string, LiveSession>;
-  /** Of the server. */
   readonly claims: SessionClaims;
   answered(method: string, ms: number): void;
   /** The process has ended, once; `isExpected`: because the connection was over. */
   onEnd(isExpected: boolean): void;
 }
 
-/** One client's connection. */
 export class ServedConnection {
-  /** Messages of the client that have come. */
   received = 0;
   /** When something last passed, by `performance.now()`. */
   activeAt = performance.now();
@@ -103,7 +98,6 @@ export class ServedConnection {
     return this.#traffic.own.map(({ id }) => id);
   }
 
-  /** Whether a request is open. */
   get isWorking(): boolean {
     return this.#traffic.isWorking;
   }
@@ -113,7 +107,6 @@ export class ServedConnection {
     return this.#isOver;
   }
 
-  /** Whether something carries its lines. */
   get isAttached(): boolean {
     return this.#carried.length > 0;
   }
@@ -151,7 +144,6 @@ export class ServedConnection {
     this.#pauseOrResume();
   }
 
-  /** An outlet takes more: sends what waits for it. */
   flush(name = ''): void {
     this.#stream(name).flush();
     this.#pauseOrResume();
@@ -207,7 +199,6 @@ export class ServedConnection {
     return [...this.#streams.values()].filter(({ outlet }) => outlet !== undefined);
   }
 
-  /** Other connections follow its sessions. */
   get #isNeeded(): boolean {
     return this.#traffic.own.some(({ isShared }) => isShared);
   }

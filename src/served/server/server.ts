@@ -35,13 +35,9 @@ const maxStreams = 1_024;
 /** Who has said all may still be answered. */
 const halfOpen = { allowHalfOpen: true };
 
-/** What a server is made from. */
 export interface ServerOptions {
-  /** Answers requests. */
   readonly routes: Routes;
-  /** For plain sockets. */
   readonly door: Door;
-  /** For plain sockets. */
   readonly connections: Connections;
   /** The server's certificate, for addresses with TLS; undefined: it has no TLS. */
   readonly tls: tls.TlsOptions | undefined;
@@ -63,7 +59,6 @@ export class Server {
   readonly #sockets = new Set<net.Socket>();
   #closed: Promise<unknown> | undefined;
 
-  /** Nothing listens yet. */
   constructor(private readonly options: ServerOptions) {}
 
   /** Resolves with the address, where port 0 has become one; rejects with `CaiError` if it cannot be had. */
@@ -90,7 +85,6 @@ export class Server {
     );
   }
 
-  /** Listens no more, and ends what is open. */
   async close(): Promise<void> {
     this.stopListening();
     for (const socket of this.#sockets) socket.destroy();

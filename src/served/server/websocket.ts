@@ -25,7 +25,6 @@ const maxReasonBytes = 123;
 /** With these a client says that it needs the connection no more; 1005 stands for a close without a code. */
 const finalCodes = [1000, 1005];
 
-/** What answers upgrades. */
 export class WebSockets {
   readonly #server: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
@@ -80,7 +79,6 @@ export class WebSockets {
   }
 }
 
-/** One WebSocket. */
 class SocketOutlet implements Outlet {
   readonly #pulse: Pulse;
   #isFull = false;

@@ -46,7 +46,6 @@ export class AgentFolders {
     return undefined;
   }
 
-  /** The folder of that path or identity. */
   #known(key: string): string | undefined {
     return key === '' ? undefined : (this.#more.get(key) ?? targetOf(fileOf(this.#records, key)));
   }
@@ -86,7 +85,6 @@ function targetOf(record: string): string | undefined {
   return unlessFails(() => fs.lstatSync(record, { throwIfNoEntry: false }) && fs.readlinkSync(record));
 }
 
-/** Replaces an earlier one by renaming. */
 function write(records: string, key: string, path: string): void {
   const draft = join(records, randomUUID());
   fs.symlinkSync(path, draft);

@@ -3,7 +3,6 @@ import { statfs } from 'node:fs/promises';
 import { resolvePath } from '../real-path';
 import { isInside } from './is-inside';
 
-/** Where Linux has them. */
 const kernelFolders = ['/proc', '/sys', '/dev'];
 /** A part of memory for everybody's files. */
 const sharedMemory = '/dev/shm';

@@ -12,7 +12,6 @@ import { quoted } from '../quoted';
 export interface PinnedFolder {
   /** As the editor names it: absolute, normalised, with the links that the user has on the way. */
   readonly spelled: string;
-  /** Its path without links. */
   readonly real: string;
   /** What it is, as `identityIn` says it. */
   readonly identity: string;

@@ -11,9 +11,7 @@ const maxSilentTicks = 2;
 /** So much the slowest reader takes in a millisecond; how far it has come in one write cannot be seen. */
 export const slowestBytesPerMs = 16;
 
-/** What a pulse is about. */
 export interface PulseOptions {
-  /** Sends a ping. */
   readonly ping: () => void;
   /** Carries the socket's bytes. */
   readonly carrier: Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength'>;
@@ -43,14 +41,12 @@ export class Pulse {
     this.#arm();
   }
 
-  /** A message was sent. */
   sent(bytes: number): void {
     this.#lines++;
     this.#bytes += bytes;
     if (this.#lines >= pingLines || this.#bytes >= pingBytes) this.ping();
   }
 
-  /** Sends a ping now. */
   ping(): void {
     this.#lines = 0;
     this.#bytes = 0;
@@ -63,7 +59,6 @@ export class Pulse {
     this.#silentTicks = 0;
   }
 
-  /** No more pings. */
   stop(): void {
     clearTimeout(this.#timer);
   }

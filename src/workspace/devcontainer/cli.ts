@@ -20,13 +20,10 @@ export interface EngineEndpoint {
 
 /** What is built, and how. */
 export interface DevcontainerBuild {
-  /** As it was read. */
   readonly devcontainer: Devcontainer;
   /** What its variables may stand for. */
   readonly localEnv: LocalEnv;
-  /** Name of the image. */
   readonly tag: string;
-  /** The program `docker` of this machine. */
   readonly docker: string;
   readonly endpoint: EngineEndpoint;
   /** Names and addresses of proxies, as the environment has them. */

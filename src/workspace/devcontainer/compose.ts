@@ -4,7 +4,6 @@ import { CaiError, messageOf } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { isObject, type Json, type JsonObject } from './json';
 
-/** What is found. */
 interface Service {
   /** Its keys; a later file's count more. */
   readonly service: JsonObject;

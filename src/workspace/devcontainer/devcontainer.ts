@@ -13,15 +13,10 @@ import { isInside } from '../../system/paths/is-inside';
 
 /** What it is made from, read once. */
 export interface Devcontainer {
-  /** Its devcontainer.json. */
   readonly file: string;
-  /** Root of the workspace that it is of. */
   readonly root: string;
-  /** The text of that file. */
   readonly text: string;
-  /** What the file says, with its variables. */
   readonly settings: JsonObject;
-  /** What its image is made from. */
   readonly source: ImageSource;
   /** The file and everything that it names in the workspace. */
   readonly files: Snapshot;

@@ -15,17 +15,12 @@ export interface HookPlace {
   readonly startedAt: number;
 }
 
-/** What runs them and tells of it. */
 export interface HookRunner {
   /** Resolves with the exit status; `onLine` gets what the command prints. */
   run(argv: readonly [string, ...string[]], onLine: (line: string) => void): Promise<number>;
-  /** What goes on from now. */
   begin(what: string): void;
-  /** A line that a command has printed. */
   line(text: string): void;
-  /** A sentence that stays to be read. */
   say(sentence: string): void;
-  /** Nothing goes on any more. */
   end(): void;
 }
 
@@ -85,7 +80,6 @@ function doneIn(file: string): Done | undefined {
   return objectIn(unlessFails(() => readFileSync(file, 'utf8'))) as Done | undefined;
 }
 
-/** Whether all have succeeded. */
 async function runAll(hooks: readonly Hook[], runner: HookRunner): Promise<boolean> {
   for (const { name, commands } of hooks) {
     const running = commands.map(async (command) => {

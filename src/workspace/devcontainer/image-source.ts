@@ -17,9 +17,7 @@ interface BuildSettings {
 
 /** A place in a file that can name an image, or how one is built. */
 interface Place {
-  /** The file, for messages. */
   readonly file: string;
-  /** What its paths are relative to. */
   readonly folder: string;
 }
 

@@ -2,7 +2,6 @@
 import type * as jsonc from 'jsonc-parser';
 import { CaiError } from '../../errors';
 
-/** A value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 
 /** An object; only own properties count. */

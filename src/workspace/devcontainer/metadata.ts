@@ -17,7 +17,6 @@ export const hookNames = [
   'postStartCommand',
 ] as const;
 
-/** One of them. */
 export type HookName = (typeof hookNames)[number];
 
 /** What is run at one time: all these at once. */
@@ -28,9 +27,7 @@ export interface Hook {
   readonly commands: readonly { readonly name: string; readonly argv: readonly [string, ...string[]] }[];
 }
 
-/** All of it. */
 export interface Metadata {
-  /** Whom the image is made for. */
   readonly user: string | undefined;
   /** In their order. */
   readonly hooks: readonly Hook[];

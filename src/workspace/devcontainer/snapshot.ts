@@ -8,10 +8,8 @@ import { quoted } from '../../system/quoted';
 import { isInside } from '../../system/paths/is-inside';
 import { makeFolder } from '../../system/files/make-folder';
 
-/** A file as it was read. */
 export interface SnapshotFile {
   readonly content: Buffer;
-  /** Whether its owner may execute it. */
   readonly isExecutable: boolean;
 }
 
@@ -84,7 +82,6 @@ export class Snapshot {
     return hash.digest('hex');
   }
 
-  /** Writes the files into an empty folder. */
   writeTo(folder: string): void {
     for (const [name, { content, isExecutable }] of this.#files) {
       const path = posix.join(folder, name);

@@ -2,9 +2,7 @@
 import { posix } from 'node:path';
 import { isObject, type Json } from './json';
 
-/** What variables stand for. */
 export interface VariableValues {
-  /** Root of the workspace on this machine. */
   readonly localFolder: string;
   /** The variables of this machine that the user lets in. */
   readonly localEnv: Readonly<Record<string, string>>;

@@ -24,7 +24,6 @@ import { isInside } from '../../system/paths/is-inside';
 
 /** What `cai review` compares a folder with. */
 export interface Baseline extends Scope {
-  /** Real path of the folder. */
   readonly folder: string;
   /** Identity of the folder that had that path when the baseline was taken, from `folderNow`. */
   readonly was: string;

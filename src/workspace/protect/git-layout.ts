@@ -119,10 +119,8 @@ function indexOf(root: string, workTree: string): string {
   return posix.join(posix.relative(root, workTree), '.git/index');
 }
 
-/** What a git folder names. */
 interface Named {
   readonly paths: readonly string[];
-  /** Whether that is all. */
   readonly isWhole: boolean;
   /** How much was read for it. */
   readonly bytes: number;
@@ -130,7 +128,6 @@ interface Named {
   readonly fault?: Error;
 }
 
-/** What an index names besides. */
 interface InIndex extends Named {
   /** Of the files of which git tells no change, at most `mostLinks`. */
   readonly hidden: readonly string[];

@@ -41,7 +41,6 @@ export interface ProtectedPlace {
   readonly stats: Stats | undefined;
 }
 
-/** The content of a place. */
 export interface Content {
   /** Kind, permissions and digest as one text, or where a link leads: equal for equal contents. */
   readonly state: string;
@@ -51,7 +50,6 @@ export interface Content {
 
 /** State of a crowd. Later changes in it would not be seen, so nobody can accept it. */
 export const crowd = 'crowd';
-/** State of what is hidden. */
 export const hiddenState = 'hidden';
 /** How the state of a folder begins in which others can write; its mode follows. */
 export const openState = 'open folder ';
@@ -66,7 +64,6 @@ const maxBytes = 128 * 1_024;
 /** The hooks of a repository and its submodules. */
 const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
 
-/** Which paths of a folder are looked at. */
 export interface Scope {
   /** The folder is a git folder outside of the workspace that uses it. */
   readonly isGit?: boolean;

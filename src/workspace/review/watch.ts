@@ -23,7 +23,6 @@ export interface News {
   readonly crowds: readonly string[];
 }
 
-/** A folder that is looked at. */
 interface Watched {
   /** Taken at the first look; counts where none is recorded. */
   readonly baseline: baselines.Baseline;

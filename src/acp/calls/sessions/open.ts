@@ -28,7 +28,6 @@ import { SessionPlaces } from './places';
 
 /** What has become of a session that was lost. */
 export interface Restored {
-  /** As it is open now, or was to be. */
   readonly session: AgentSession;
   /** Why it is not open: the agent's error, or why there is no answer. */
   readonly failure?: CaiError | Message | undefined;
@@ -42,7 +41,6 @@ interface Opening extends Pick<CallContext, 'map' | 'session'> {
   readonly undo: (failure: CaiError | Message | undefined) => void;
 }
 
-/** Opens sessions. */
 export class SessionOpener {
   readonly #places: SessionPlaces;
 

@@ -39,7 +39,6 @@ interface Given {
   readonly isReadOnly: boolean;
 }
 
-/** Finds the places of sessions. */
 export class SessionPlaces {
   /** The look-up that is going on for each folder. */
   readonly #lookUps = new Map<string, Promise<Workspace>>();

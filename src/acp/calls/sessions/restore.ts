@@ -44,7 +44,6 @@ interface Restore {
   giveUp?(reason: CaiError): void;
 }
 
-/** Restores sessions. */
 export class SessionRestorer {
   constructor(
     private readonly core: Core,

@@ -12,7 +12,6 @@ import { profileFor, profileName } from '../seccomp';
 export interface Greeting {
   /** API version that is spoken with it: `1.41`. */
   readonly apiVersion: string;
-  /** Whether it is podman. */
   readonly isPodman: boolean;
 }
 
@@ -94,7 +93,6 @@ function storageOf({ Driver = 'unknown storage', DriverStatus }: SystemInfo): st
   return below === undefined ? Driver : `${Driver} on ${below}`;
 }
 
-/** From the answer of ImageInspect. */
 export function imageInfoOf(answer: unknown): ImageInfo {
   const { Id, RepoTags, Config, Architecture } = answer as {
     readonly Id: string;

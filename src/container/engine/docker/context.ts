@@ -125,7 +125,6 @@ const form = 'the address has to be unix:///PATH, ssh://[USER@]HOST[:PORT] or tc
 const unsafe =
   'it is on another machine, and whoever is on the way there could read and change everything: use ssh://, or TLS with certificates that are verified';
 
-/** An engine that nobody has looked for yet. */
 type Named = Pick<EngineAddress, 'context' | 'endpoint' | 'isFromHost'>;
 
 function addressOf(named: Named, tls?: Certificates & { readonly isVerified: boolean }): EngineAddress {

@@ -41,7 +41,6 @@ import { tarOf } from './tar';
 import { get, type Modem } from './watch';
 import { wayInto } from './way-in';
 
-/** An engine that has answered. */
 export class DockerEngine implements Engine {
   readonly lookCommand = (name: string): string => `docker logs ${name}`;
   readonly images: ImageStore;

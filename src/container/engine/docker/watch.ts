@@ -24,7 +24,6 @@ interface DialOptions {
   readonly hijack?: boolean;
   /** Statuses that are no failure, with `true`. */
   readonly statusCodes: Readonly<Record<number, string | true>>;
-  /** Ends the request. */
   readonly abortSignal?: AbortSignal;
 }
 

@@ -12,9 +12,7 @@ import { objectIn, unlessFails } from '../../../system/unless';
 
 /** A pod that is there to be looked into. */
 export interface Look {
-  /** Of the image, and of what is mounted. */
   readonly inside: InnerFiles;
-  /** Removes it. */
   readonly end: () => Promise<void>;
 }
 

@@ -44,7 +44,6 @@ const lookSeconds = startMs / 1_000 + 600;
 /** What of the user's configuration an engine needs. */
 export type KubernetesSettings = Config['kubernetes'];
 
-/** A cluster that has answered. */
 export class KubernetesEngine implements Engine {
   readonly images: ImageStore;
   readonly allowances: Allowances;

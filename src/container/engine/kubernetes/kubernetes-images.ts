@@ -8,7 +8,6 @@ import type { ImageInfo } from '../engine-info';
 export class KubernetesImages implements ImageStore {
   readonly #found = new Map<string, ImageInfo>();
 
-  /** Nothing is asked yet. */
   constructor(private readonly registry: Pick<Registry, 'find'>) {}
 
   /** By its digest, so that every node has the same. What has a digest is asked for once. */

@@ -7,7 +7,6 @@ import { selectableOf } from './pod/labels';
 
 /** The namespace of a cluster. */
 export class Namespace {
-  /** Its name is the cluster's. */
   constructor(readonly api: KubernetesApi) {}
 
   /** Path of a kind of objects, or of the one that has this name there. */

@@ -45,7 +45,6 @@ function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & obje
 
 /** Those of one namespace. */
 export class NetworkPolicies {
-  /** Nothing is asked yet. */
   constructor(private readonly namespace: Namespace) {}
 
   /**

@@ -38,7 +38,6 @@ const logBytes = 64 * 1024;
 
 /** Those of one namespace. */
 export class Pods {
-  /** Nothing is asked yet. */
   constructor(private readonly namespace: Namespace) {}
 
   /** Those of ours that may have these labels; `query` narrows that. */

@@ -9,7 +9,6 @@ export interface NeededRight {
   readonly group: string;
   /** Perhaps a part of them: `pods/log`. */
   readonly resources: readonly string[];
-  /** All that is asked for. */
   readonly verbs: readonly string[];
   /** What follows if one is missing, as in "without it, ...". */
   readonly without: string;

@@ -16,7 +16,6 @@ import { maxWaitingBytes, wordsOf, type Link, type LinkOptions } from './link';
 const quietMs = 30_000;
 const lineEnd = '\n';
 
-/** One socket. */
 export class LineLink implements Link {
   readonly #reader: LineReader;
   #socket: Socket | undefined;

@@ -11,19 +11,14 @@ const maxSaid = 300;
 
 /** What the server says when it opens a socket. */
 export interface Greeting {
-  /** Of the connection. */
   readonly id?: string;
   /** How many of our messages it has; absent: it cannot go on with a connection. */
   readonly received?: number;
-  /** To be kept. */
   readonly cookies?: readonly string[];
 }
 
-/** What is opened, and who is told. */
 export interface LinkOptions {
-  /** Of the server. */
   readonly address: Address;
-  /** What is shown to it. */
   readonly access: Access;
   /** Besides those of `access`. */
   readonly headers: Readonly<Record<string, string>>;

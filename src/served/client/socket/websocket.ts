@@ -15,7 +15,6 @@ const maxBodyBytes = 4_096;
 
 type CreateConnection = NonNullable<ClientOptions['createConnection']>;
 
-/** One socket. */
 export class WebSocketLink implements Link {
   readonly #webSocket: WebSocket;
   #pulse: Pulse | undefined;

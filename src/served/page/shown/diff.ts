@@ -2,7 +2,6 @@
 
 /** One line; `gap` stands for lines that are the same in both. */
 export interface DiffLine {
-  /** In which text it is. */
   readonly kind: 'same' | 'old' | 'new' | 'gap';
   /** Without line end. */
   readonly text: string;

@@ -18,7 +18,6 @@ const fence = /^ {0,3}(`{3,})([^`\n]*)$/;
 /** A line that is longer is no fence. */
 const maxFenceLength = 200;
 
-/** Reads one text. */
 export class FenceReader {
   /** The beginning of a line that may become a fence. */
   #held = '';
@@ -28,7 +27,6 @@ export class FenceReader {
   #language = '';
   #isNew = true;
 
-  /** Adds a piece. */
   push(text: string): readonly Piece[] {
     const pieces: Piece[] = [];
     let plain = '';
@@ -58,7 +56,6 @@ export class FenceReader {
     return pieces;
   }
 
-  /** The text is complete. */
   end(): readonly Piece[] {
     const held = this.#held;
     this.#held = '';

@@ -6,7 +6,6 @@ import { FenceReader, type Piece } from './fences';
 /** Characters above which the next line begins a new block: browsers lay out a whole block for each change of it. */
 const maxBlockLength = 4_000;
 
-/** One text. */
 export class TextView {
   /** Where it is shown. */
   readonly element = el('div', { class: 'text' });
@@ -15,12 +14,10 @@ export class TextView {
   #block: Text | undefined;
   #length = 0;
 
-  /** Adds to it. */
   push(text: string): void {
     for (const piece of this.#reader.push(text)) this.#show(piece);
   }
 
-  /** It is complete. */
   end(): void {
     for (const piece of this.#reader.end()) this.#show(piece);
   }
@@ -52,7 +49,6 @@ export class TextView {
   }
 }
 
-/** A text that is complete. */
 export function textView(text: string): HTMLElement {
   const view = new TextView();
   view.push(text);

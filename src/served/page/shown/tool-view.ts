@@ -13,7 +13,6 @@ const states: Readonly<Record<string, string>> = {
   failed: 'failed',
 };
 
-/** One call. */
 export class ToolView {
   /** Where it is shown. */
   readonly element = el('details', { class: 'item tool' });

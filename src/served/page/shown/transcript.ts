@@ -15,7 +15,6 @@ const speakers: Readonly<Record<string, { readonly kind: string; readonly name: 
   agent_thought_chunk: { kind: 'thought', name: 'Thoughts' },
 };
 
-/** A message that grows. */
 interface Message {
   readonly update: string;
   readonly id: unknown;
@@ -23,7 +22,6 @@ interface Message {
   text: TextView | undefined;
 }
 
-/** One session's. */
 export class Transcript {
   /** Where it is shown. */
   readonly element = el('div', {

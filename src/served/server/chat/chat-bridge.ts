@@ -27,16 +27,13 @@ const aliveMs = 15_000;
 /** Of an id that a panel chooses. */
 const maxIdLength = 256;
 
-/** What the bridge is made from. */
 export interface ChatBridgeOptions {
   readonly connections: Connections;
   /** The workspace of conversations that name no `cwd`. */
   readonly folder: string;
   /** Where it is kept which sessions conversations are; undefined: nowhere. */
   readonly keptIn: string | undefined;
-  /** Longest body of a panel. */
   readonly maxBodyBytes: number;
-  /** Longest message of an agent. */
   readonly maxLineBytes: number;
   /** Has what cannot be kept. */
   readonly log: Log;
@@ -46,10 +43,8 @@ export interface ChatBridgeOptions {
 export class ChatBridge {
   /** Of messages of people. */
   readonly #bodies: Bodies;
-  /** By the names of visitor and agent. */
   readonly #agents = new Map<string, ChatAgent>();
 
-  /** No process is started yet. */
   constructor(private readonly options: ChatBridgeOptions) {
     this.#bodies = new Bodies(options.maxBodyBytes);
   }

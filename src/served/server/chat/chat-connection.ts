@@ -64,7 +64,6 @@ export class ChatConnection implements Outlet {
     this.#send(notificationLine(method, JSON.stringify(params)));
   }
 
-  /** Answers a request of the agent. */
   answer(id: string, result: JsonObject): void {
     this.#send(resultLine(id, JSON.stringify(result)));
   }

@@ -36,7 +36,6 @@ export interface ChatMessage {
   readonly prompt: readonly JsonObject[];
   /** Where a session is begun; undefined: where the last one of the conversation was, else in the usual folder. */
   readonly cwd: string | undefined;
-  /** Takes a line of the answer. */
   say(line: JsonObject): void;
   /** The panel has left. */
   readonly left: AbortSignal;
@@ -52,7 +51,6 @@ export interface ConversationOptions {
   readonly folder: string;
 }
 
-/** What becomes of a message. */
 interface Turn {
   readonly message: ChatMessage;
   /** Answers the message, whatever the agent does. */
@@ -84,7 +82,6 @@ export class Conversation {
     private readonly options: ConversationOptions,
   ) {}
 
-  /** Whether its session is open. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -126,7 +123,6 @@ export class Conversation {
     this.options.connection.answer(permissionId, { outcome: { outcome: 'selected', optionId } });
   }
 
-  /** Closes the session, which the next message opens again. */
   close(): void {
     void this.#close();
   }

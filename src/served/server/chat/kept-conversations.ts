@@ -11,7 +11,6 @@ import { objectIn, unlessFails } from '../../../system/unless';
 /** Beyond these, those go that were opened the longest time ago. */
 const maxKept = 1_000;
 
-/** The session of a conversation. */
 export interface KeptSession {
   readonly sessionId: string;
   /** The folder in which it was begun. */

@@ -23,7 +23,6 @@ export interface DoorOptions {
   readonly isBehindProxy: boolean;
   /** Told what is wrong with the files of tokens and the configuration; nobody comes in by what cannot be read. */
   readonly onProblem?: (what: string) => void;
-  /** Told of each request that somebody comes in by. */
   readonly onAdmitted?: (request: Request) => void;
   /** Milliseconds that never go back; for tests. */
   readonly now?: () => number;

@@ -18,7 +18,6 @@ const tokenForm = /^cai_[\w-]{43}$/;
 const maxFileBytes = 1_048_576;
 const lockWaitMs = 10_000;
 
-/** What is kept of a token. */
 export interface TokenRecord {
   readonly name: string;
   /** Of the token, in hex. */
@@ -40,7 +39,6 @@ export class Tokens {
   readonly #uid: number;
   #seen: { readonly stamp: string; readonly holders: readonly TokenHolder[] } | undefined;
 
-  /** Reads nothing yet. */
   constructor(host: Host) {
     this.#folder = serveFolder(host);
     this.#ownerFile = ownTokenFile(host);
@@ -81,7 +79,6 @@ export class Tokens {
     return this.#holders().find((each) => each.name === name);
   }
 
-  /** Whether it is not revoked yet. */
   isHeld({ name, sha256 }: TokenHolder): boolean {
     return this.#holders().some((each) => each.name === name && each.sha256 === sha256);
   }

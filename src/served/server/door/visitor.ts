@@ -1,6 +1,5 @@
 /** Whoever has come in to `cai serve`. */
 export interface Visitor {
-  /** As the token's list names them. */
   readonly name: string;
   /** The agents that they may use; undefined: all that are served. */
   readonly agents?: readonly string[];
@@ -10,11 +9,9 @@ export interface Visitor {
 
 /** What a request that is not let in is answered with. */
 export interface Refusal {
-  /** Of HTTP. */
   readonly status: number;
   /** A sentence for people, which holds nothing of the request but the host that it names. */
   readonly text: string;
-  /** Further headers of the answer. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

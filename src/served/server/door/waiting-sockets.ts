@@ -23,7 +23,6 @@ export class WaitingSockets {
     if (this.#waiting.size > this.most) this.#oldest().destroy();
   }
 
-  /** Somebody was let in by it. */
   letIn(socket: Ends): void {
     this.#waiting.delete(keyOf(socket));
   }

@@ -1,11 +1,9 @@
 /** What requests are refused with. */
 import { CaiError, type FailureCode } from '../../../errors';
 
-/** A refusal. */
 export class HttpError extends Error {
   /** `status`: of HTTP; the message is for people. */
   constructor(
-    /** Of HTTP. */
     readonly status: number,
     message: string,
     /** What the body is instead: a message of JSON-RPC. */

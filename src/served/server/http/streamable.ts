@@ -19,7 +19,6 @@ import { HttpError } from './http-error';
 
 const plan = planOf({ sessionId: 'session' });
 
-/** What answers at the endpoint. */
 export class StreamableHttp {
   readonly #bodies: Bodies;
 

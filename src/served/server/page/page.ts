@@ -27,21 +27,14 @@ const maxWorkspaces = 100;
 /** A session that was open once. */
 export interface Remembered {
   readonly id: string;
-  /** The agent's name. */
   readonly agent: string;
-  /** Its folder. */
   readonly cwd: string;
-  /** Real path of its workspace. */
   readonly root: string;
-  /** What the agent calls it. */
   readonly title?: string | undefined;
 }
 
-/** What the page is made with. */
 export interface PageOptions {
-  /** Lets in. */
   readonly door: Door;
-  /** All that are open. */
   readonly connections: Connections;
   /** The sessions of this user, in the order of their last changes. */
   remembered(): Iterable<Remembered>;
@@ -51,11 +44,9 @@ export interface PageOptions {
   refuse(refusal: Refusal): never;
 }
 
-/** One server's. */
 export class Page {
   readonly #bodies = new Bodies(maxBodyBytes);
 
-  /** Files are read when they are first wanted. */
   constructor(private readonly options: PageOptions) {}
 
   /** Answers a request for `/` or something below `/page/`; rejects with `HttpError`, or as `refuse` throws. */

@@ -12,7 +12,6 @@ import type { Home, Participant } from './participants';
 const maxWaitingBytes = 16 * 1024 * 1024;
 const maxWaitingMessages = 1_000;
 
-/** One client's part. */
 export class Guest {
   /** The sessions that it follows, or has followed. */
   readonly #joined = new Set<LiveSession>();
@@ -63,7 +62,6 @@ export class Guest {
     return false;
   }
 
-  /** The client is gone. */
   leaveAll(): void {
     for (const session of this.#joined) session.leave(this.self);
     this.#joined.clear();

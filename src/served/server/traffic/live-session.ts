@@ -20,17 +20,12 @@ import { objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
-/** A request of the agent that is open. */
 interface Question {
-  /** The id under which guests get it. */
   readonly guestId: string;
-  /** As guests get it. */
   readonly line: Buffer;
-  /** The guests that have it open. */
   readonly asked: Set<Participant>;
 }
 
-/** One session, at its home. */
 export class LiveSession {
   /** `hasJoined`: it was told that it has opened the session. */
   readonly #guests = new Map<Participant, { readonly hasJoined: boolean }>();
@@ -50,7 +45,6 @@ export class LiveSession {
   constructor(
     /** The same for all clients. */
     readonly id: string,
-    /** Where its agent is. */
     readonly home: Home,
     private readonly keeper: Keeper,
     /** Lets other servers open it. */
@@ -60,27 +54,22 @@ export class LiveSession {
     this.#transitions = new Transitions(() => this.#forgetHistory());
   }
 
-  /** Whether a connection has joined. */
   hasGuest(guest: Participant): boolean {
     return this.#guests.has(guest);
   }
 
-  /** Whether any connection has. */
   get isShared(): boolean {
     return this.#guests.size > 0;
   }
 
-  /** Whether the agent has opened it. */
   get isOpen(): boolean {
     return this.#opened !== undefined;
   }
 
-  /** Whether a turn is open. */
   get isInTurn(): boolean {
     return this.home.isInTurn(this.id);
   }
 
-  /** Whether the agent waits for what clients are asked. */
   get isWaiting(): boolean {
     return this.#questions.size > 0;
   }
@@ -118,14 +107,12 @@ export class LiveSession {
     this.#whenChanged.push(then);
   }
 
-  /** The process has it no more. */
   end(): void {
     this.release?.();
     this.#close();
     this.#goOn();
   }
 
-  /** A notification of the agent. */
   said(line: Buffer): void {
     this.#history.push(line);
     const { audience } = this.#transitions;
@@ -133,7 +120,6 @@ export class LiveSession {
     else audience?.deliver(line, this.id);
   }
 
-  /** A request of the agent. */
   asks(message: Message): void {
     this.home.deliver(message.line, this.id);
     // Other requests of agents are about the files and terminals of one client.
@@ -144,7 +130,6 @@ export class LiveSession {
     for (const guest of this.#guests.keys()) this.#ask(guest, question);
   }
 
-  /** Whether guests have that request of the agent open. */
   isAsking(agentId: string): boolean {
     return this.#questions.has(agentId);
   }

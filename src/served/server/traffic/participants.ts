@@ -14,13 +14,10 @@ export interface Home extends Participant {
   toAgent(line: Line): void;
   /** Passes a guest's request on under an id of our own, which it returns; `answer` gets the answer, under the guest's. */
   callFor(guest: Participant, message: Message, answer: (line: Buffer, isError: boolean) => void): string;
-  /** It is being stopped. */
   readonly isStopping: boolean;
-  /** Whether a turn is open in that session. */
   isInTurn(sessionId: string): boolean;
   /** A guest has answered a request of the agent, which the client has open. */
   answeredByGuest(agentId: string): void;
-  /** A session has no guests any more. */
   lastGuestLeft(): void;
 }
 
@@ -28,7 +25,6 @@ export interface Home extends Participant {
 export interface CallOfSession {
   /** As the client sent it. */
   readonly method: string;
-  /** The client. */
   readonly by: Participant;
   /** Of `session/set_mode`. */
   readonly modeId: string | undefined;

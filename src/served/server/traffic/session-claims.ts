@@ -11,7 +11,6 @@ import { unlessFails } from '../../../system/unless';
 export const isElsewhere =
   'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute';
 
-/** One server's. */
 export class SessionClaims {
   readonly #locks: ProcessLocks;
   /** By session: several users may have the same one open here. */

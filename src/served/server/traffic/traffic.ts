@@ -37,7 +37,6 @@ const callPlan = planOf({ ...agentPlaces, modeId: 'mode', prompt: { '*': 'block'
 export interface TrafficPorts extends Participant {
   /** Writes a line, with its line end, to the process. */
   toAgent(line: Line): void;
-  /** No other connection follows its sessions any more. */
   lastGuestLeft(): void;
   /** A request of a client was answered, after so many milliseconds. */
   answered(method: string, ms: number): void;
@@ -52,7 +51,6 @@ interface OpenCall extends CallOfSession {
   answer(message: Message): void;
 }
 
-/** Both directions of one connection. */
 export class Traffic implements Home {
   readonly #calls = new OpenRequests<OpenCall>();
   /** The agent's requests that the client has open; a session is missing where a request is about no session. */
@@ -87,12 +85,10 @@ export class Traffic implements Home {
     return this.#all.filter(({ isOpen }) => isOpen);
   }
 
-  /** Whether a request is open in the process. */
   get isWorking(): boolean {
     return this.#calls.size > 0;
   }
 
-  /** One line of the client. */
   fromClient(line: Buffer): void {
     const message = scanCall(line, callPlan);
     if (message.kind === 'response') {
@@ -121,7 +117,6 @@ export class Traffic implements Home {
     this.toAgent(ended(line));
   }
 
-  /** One line of the process. */
   fromAgent(line: Buffer): void {
     const message = this.#agentScanner.scan(line);
     if (message.kind === 'response') {
@@ -273,7 +268,6 @@ export class Traffic implements Home {
     return session;
   }
 
-  /** The process has it no more. */
   #forget(session: LiveSession): void {
     this.sessions.delete(session.id);
     session.end();

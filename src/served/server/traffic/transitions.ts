@@ -19,19 +19,16 @@ interface Transition {
   audience: Audience;
 }
 
-/** One session's. */
 export class Transitions {
   #all: readonly Transition[] = [];
 
   /** `onTold`: the agent tells the past from the start now. */
   constructor(private readonly onTold: () => void) {}
 
-  /** None is open. */
   get areOver(): boolean {
     return this.#all.length === 0;
   }
 
-  /** Of what the agent says now. */
   get audience(): Audience {
     const [first] = this.#all;
     return first === undefined ? 'all' : first.audience;
@@ -42,7 +39,6 @@ export class Transitions {
     return this.#all.some(({ call }) => call.by !== client || endingMethods.has(call.method));
   }
 
-  /** Whether that client is opening the session. */
   isOpeningFor(by: Participant): boolean {
     return this.#all.some(({ call }) => call.by === by && joiningMethods.has(call.method));
   }
@@ -68,7 +64,6 @@ export class Transitions {
     for (const each of this.#all) each.audience = 'all';
   }
 
-  /** A client wants to hear no more. */
   left(client: Participant): void {
     for (const each of this.#all) if (each.audience === client) each.audience = undefined;
   }

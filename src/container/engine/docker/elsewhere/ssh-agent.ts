@@ -15,12 +15,10 @@ const tailChars = 4_096;
 /** How long the last words of an ssh that has ended may take, in milliseconds. */
 const lastWordsMs = 200;
 
-/** Node's agent, with connections by ssh. */
 export class SshAgent extends Agent {
   #program = 0;
   #configFile: string | undefined;
 
-  /** Nothing is started yet. */
   constructor(
     private readonly target: SshTarget,
     private readonly host: Pick<Host, 'env' | 'folders' | 'home'>,

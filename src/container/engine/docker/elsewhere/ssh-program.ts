@@ -12,7 +12,6 @@ export interface SshTarget {
   readonly host: string;
   /** Whom to be there; undefined: as ssh has it. */
   readonly user?: string;
-  /** Undefined: as ssh has it. */
   readonly port?: string;
   /** The engine's socket there; undefined: as the program there has it. */
   readonly socket?: string;

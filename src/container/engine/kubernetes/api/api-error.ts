@@ -66,11 +66,9 @@ export class NodeSilent extends Error {
   }
 }
 
-/** What is connected to. */
 export interface PodPort {
   /** Where the pod is. */
   readonly namespace: string;
-  /** Its name. */
   readonly pod: string;
   /** Of TCP. */
   readonly port: number;

@@ -25,14 +25,12 @@ export class KubernetesApi {
 
   /** Nothing is asked yet. `limits` are for tests. */
   constructor(
-    /** Whose API it is. */
     readonly cluster: Cluster,
     limits?: Partial<SilenceLimits>,
   ) {
     this.#requests = new Requests(cluster, limits);
   }
 
-  /** One object. */
   async get(path: string): Promise<unknown> {
     return await this.#json({ method: 'GET', path });
   }
@@ -105,7 +103,6 @@ export class KubernetesApi {
   }
 }
 
-/** A path with these values added to its query. */
 export function withQuery(path: string, query: Readonly<Record<string, string>>): string {
   const added = new URLSearchParams(query).toString();
   return added === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${added}`;

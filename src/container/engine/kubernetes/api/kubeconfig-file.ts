@@ -88,7 +88,6 @@ export class Kubeconfig {
     return undefined;
   }
 
-  /** Names of all contexts. */
   get contexts(): readonly string[] {
     const names = this.files.flatMap(({ all }) =>
       all.list('contexts').flatMap((each) => each.text('name') ?? []),

@@ -22,7 +22,6 @@ export interface Cluster {
     /** The name in the certificate, where it is not that of the URL. */
     readonly servername?: string;
   };
-  /** Who we are. */
   readonly credentials: TakeCredentials;
 }
 
@@ -30,9 +29,7 @@ export interface Cluster {
 export interface WantedCluster {
   /** Absolute path of the only file that counts. */
   readonly kubeconfig?: string;
-  /** Name of a context. */
   readonly context?: string;
-  /** Name of a namespace. */
   readonly namespace?: string;
 }
 

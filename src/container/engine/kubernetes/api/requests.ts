@@ -10,7 +10,6 @@ import type { Credentials } from './exec-plugin';
 
 /** What is asked of the API server. */
 export interface Request {
-  /** Of HTTP. */
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** From `/api` or `/apis` on, with its query. */
   readonly path: string;
@@ -39,7 +38,6 @@ export class Requests {
   readonly #agent = new Agent({ keepAlive: true, scheduling: 'lifo', timeout: 5_000 });
   readonly #url: URL;
 
-  /** Nothing is asked yet. */
   constructor(
     readonly cluster: Cluster,
     private readonly limits?: Partial<SilenceLimits>,

@@ -18,15 +18,12 @@ export interface Listed {
   readonly resourceVersion: string;
 }
 
-/** What a watch is of. */
 export interface WatchOptions {
-  /** Asks for all. */
   readonly list: () => Promise<Listed>;
   /** Asks for what happens, with these values in the query. */
   readonly open: (query: Readonly<Record<string, string>>) => Promise<Readable>;
   /** Called in order. What it throws ends the watch. */
   readonly onEvent: (event: WatchEvent) => void;
-  /** Ends the watch. */
   readonly signal: AbortSignal;
   /** After so long the server is asked to end each answer, in seconds: one that does not end is dead. */
   readonly answerSeconds?: number;

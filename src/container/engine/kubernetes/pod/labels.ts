@@ -14,7 +14,6 @@ export function selectableOf(labels: Labels): Labels {
   );
 }
 
-/** What an object has all its labels in. */
 export function annotationsOf(labels: Labels): Labels {
   return { [annotation]: JSON.stringify(labels) };
 }

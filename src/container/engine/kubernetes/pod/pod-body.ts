@@ -26,7 +26,6 @@ export interface PodRequest {
   /** Its image has this environment: `NAME=value`. */
   readonly imageEnv: readonly string[];
   readonly plan: ContainerPlan;
-  /** What is put in. */
   readonly entries: readonly InnerEntry[];
   /** Of the user's configuration. */
   readonly wanted: Config['kubernetes'];

@@ -2,7 +2,6 @@
 
 /** One volume of a pod: exactly one of the kinds is set. */
 export interface PodVolume {
-  /** By which mounts name it. */
   readonly name: string;
   /** A folder that ends with the pod. */
   readonly emptyDir?: object;
@@ -42,18 +41,14 @@ export interface SecurityContext {
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
 
-/** A variable of a container. */
 export interface EnvironmentVariable {
   readonly name: string;
   /** Its value, if that is known. */
   readonly value?: string;
-  /** What it gets once the pod has a node. */
   readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
 }
 
-/** A container of a pod. */
 export interface PodContainer {
-  /** Which of the pod's it is. */
   readonly name: string;
   /** Where its image is fetched. */
   readonly image: string;
@@ -82,9 +77,7 @@ interface Terminated {
   readonly finishedAt?: string;
 }
 
-/** As which a container is told. */
 export interface ContainerStatus {
-  /** Which of the pod's it is. */
   readonly name: string;
   /** One of them is set; none: it is waiting. */
   readonly state?: {
@@ -104,7 +97,6 @@ export interface Pod {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly labels?: Readonly<Record<string, string>>;
   };
-  /** What it was asked for. */
   readonly spec: {
     /** Set by the scheduler. */
     readonly nodeName?: string;
@@ -120,7 +112,6 @@ export interface Pod {
     readonly initContainers?: readonly { readonly name: string; readonly restartPolicy?: string }[];
     readonly ephemeralContainers?: readonly object[];
   };
-  /** What has become of it. */
   readonly status?: {
     readonly phase?: string;
     /** Set by the node when it begins with the pod, before it fetches images. */
