@@ -4,7 +4,7 @@ import { nameOf, type Setting } from './config-reader';
 import type { Host } from '../system/host';
 import { quoted } from '../system/quoted';
 import { JudgedFile, type Widening } from './repository/judge';
-import { readRepositoryFile, type RepositoryFile } from './repository/repository-config';
+import { readRepositoryFile } from './repository/repository-config';
 import { recorded } from '../workspace/records';
 import {
   findWorkspaceDevcontainer,
@@ -58,7 +58,8 @@ export interface WorkspaceConfig {
 export function loadWorkspaceConfig(host: Host, root: string | undefined): WorkspaceConfig {
   const user = userSettings(host);
   const file = root === undefined ? undefined : readRepositoryFile(root, host.home);
-  const isFileTrusted = file !== undefined && isTrusted(host, file);
+  const isFileTrusted =
+    file !== undefined && recorded(host.folders.state, 'trusted', file.file) === file.digest;
   const own = file && new JudgedFile(file, user, isFileTrusted);
   const before = own?.settings ?? user;
   const { devcontainer, notices } =
@@ -87,10 +88,6 @@ export function loadWorkspaceConfig(host: Host, root: string | undefined): Works
   function readIt(of: string): ReadDevcontainer {
     return readWorkspaceDevcontainer(host, root!, of, configOf(before), before);
   }
-}
-
-function isTrusted(host: Host, { file, digest }: RepositoryFile): boolean {
-  return recorded(host.folders.state, 'trusted', file) === digest;
 }
 
 /** What a configuration holds besides its keys because a repository has set some of them. */

@@ -77,7 +77,10 @@ export class LineReader {
   next(): Buffer | OverlongLine | undefined {
     for (;;) {
       const chunk = this.#chunks[0];
-      if (chunk === undefined) return this.#hasEnded ? this.#last() : undefined;
+      if (chunk === undefined) {
+        const isCut = this.#held.bytes > 0 || this.#overlong !== undefined;
+        return this.#hasEnded && isCut ? this.#finish(Buffer.alloc(0)) : undefined;
+      }
       const end = chunk.indexOf(newline, this.#offset);
       const piece = chunk.subarray(this.#offset, end < 0 ? chunk.length : end);
       this.#goOnAt(end < 0 ? chunk.length : end + 1);
@@ -119,10 +122,6 @@ export class LineReader {
     if (!this.#hasReturns) return isBlank(line) ? undefined : line;
     const text = line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
     return isBlank(text) ? undefined : withoutReturns(text);
-  }
-
-  #last(): Buffer | OverlongLine | undefined {
-    return this.#held.bytes > 0 || this.#overlong !== undefined ? this.#finish(Buffer.alloc(0)) : undefined;
   }
 
   #skim(piece: Buffer): void {

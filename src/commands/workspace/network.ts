@@ -112,7 +112,7 @@ const modes: Readonly<Record<NetworkInEffect['egress'], string>> = {
 };
 
 function list({ host, state, root, options }: Scene): number {
-  const agent = agentOf(host, root, options.agent);
+  const agent = chosenAgent(options.agent, loadWorkspaceConfig(host, root).config, host, root).name;
   const decided = decisionsOf(state, root);
   const { egress, egressFrom, rules } = networkInEffect(host, root, agent, decided);
   const faults = decided.fault === undefined ? [] : [decided.fault];
@@ -129,10 +129,6 @@ function list({ host, state, root, options }: Scene): number {
   }
   faults.forEach(tell);
   return 0;
-}
-
-function agentOf(host: Host, root: string | undefined, named: string | undefined): string {
-  return chosenAgent(named, loadWorkspaceConfig(host, root).config, host, root).name;
 }
 
 function decideAll(kind: RuleKind, { host, state, root }: Scene, texts: readonly string[]): number {

@@ -32,7 +32,8 @@ export class ChatAgent implements ChatListener {
 
   /** As `Conversation.prompt`. */
   async prompt(name: string, message: ChatMessage): Promise<unknown> {
-    const conversation = this.#conversations.get(name) ?? this.#newConversation(name);
+    const options = { ...this.options, connection: this.#connection, ready: this.#ready };
+    const conversation = this.#conversations.get(name) ?? new Conversation(name, options);
     this.#conversations.delete(name);
     this.#conversations.set(name, conversation);
     try {
@@ -73,10 +74,6 @@ export class ChatAgent implements ChatListener {
     const conversation = this.#conversations.get(name);
     if (conversation === undefined) throw new HttpError(404, 'no conversation of that id is open');
     return conversation;
-  }
-
-  #newConversation(name: string): Conversation {
-    return new Conversation(name, { ...this.options, connection: this.#connection, ready: this.#ready });
   }
 
   #of(sessionId: unknown): Conversation | undefined {
