@@ -95,6 +95,8 @@ const exec: Walk = {
     'container/engine/container-info': 'types and their readers',
     'container/engine/container-processes': 'questions to a container',
     'container/engine/seccomp': 'data',
+    'container/services': 'only where services are configured',
+    'container/spec/service': 'what such a service is to be',
     'container/image/build': 'how an image is built, if there is none',
     'container/image/build-lock': 'one build at a time',
     'container/image/progress': 'shows how a build goes on',

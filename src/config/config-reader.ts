@@ -1,6 +1,7 @@
 /** Turns TOML text into settings, as a table of keys says, and those into an object; explains what does not fit. */
+import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
-import { CaiError } from '../errors';
+import { CaiError, errorCodeOf, messageOf } from '../errors';
 import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
@@ -62,6 +63,18 @@ export function settingsOf(table: Readonly<Table>, source: Source, keys: readonl
   const reader = new SettingsReader(source, keys);
   reader.visit(table, []);
   return reader.settings;
+}
+
+/** The text of a file; empty: there is none. Throws `CaiError('CONFIG')`. */
+export function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (reason) {
+    if (errorCodeOf(reason) === 'ENOENT') return '';
+    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`, undefined, {
+      cause: reason,
+    });
+  }
 }
 
 /** The object that settings make, completed with what holds without them. A later setting of a key wins. */

@@ -19,6 +19,24 @@ export const packages = listOf('a list of different npm packages, such as ["my-a
   /^(@[a-z\d][\w.-]*\/)?[a-z\d][\w.-]*(@[\w.^~-]+)?$/i.test(word),
 );
 
+/** A name that stands for the loopback address in a container, beside those that do already. */
+export const serviceName = matching(
+  'a name such as "db": lower-case letters, digits and hyphens, at most 32, but not "localhost"',
+  /^(?!localhost$)[a-z](?:[a-z\d-]{0,30}[a-z\d])?$/,
+);
+
+/** Variables of a service, each with its value. */
+export const serviceVariables = listOf(
+  'a list of different strings "NAME=value", such as ["POSTGRES_PASSWORD=dev"]',
+  (word) => /^[A-Za-z_]\w*=[^\0]*$/.test(word),
+);
+
+/** Where a volume is mounted in a service: never over all of it. */
+export const innerPath = matching(
+  'an absolute path in the container of the service, such as "/var/lib/postgresql/data"',
+  /^(?:\/(?!\.{1,2}(?:\/|$))[^/\0]+)+$/,
+);
+
 /** The name of a folder, and no path. */
 export const folderName = matching('the name of a folder', /^(?!\.{1,2}$)[^/\0]+$/);
 

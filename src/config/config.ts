@@ -1,9 +1,7 @@
 /** The configuration: one table of all keys, and the values that follow from it and the user's file. */
-import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 import type { Devcontainer } from '../workspace/devcontainer/devcontainer';
-import { CaiError, messageOf, errorCodeOf } from '../errors';
 import {
   absolutePath,
   command,
@@ -17,7 +15,7 @@ import {
   url,
   wholeNumber,
 } from './config-kinds';
-import { assemble, readSettings, type Key, type Setting } from './config-reader';
+import { assemble, readIfThere, readSettings, type Key, type Setting } from './config-reader';
 import {
   debianPackages,
   extraHosts,
@@ -29,11 +27,14 @@ import {
   keySource,
   imageName,
   imageRegistry,
+  innerPath,
   nodeLabels,
   objectNames,
   packages,
   pathsBelow,
   serverNames,
+  serviceName,
+  serviceVariables,
   settingNames,
   sshHosts,
   tolerations,
@@ -134,6 +135,15 @@ const tables = {
     path: required(key('path', absolutePath, rules.trusted)),
     read_only: key('isReadOnly', flag, rules.trusted, false),
   },
+  'services.[]': {
+    name: required(key('name', serviceName, rules.trusted)),
+    image: required(key('image', imageName, rules.trusted)),
+    command: key('command', command, rules.trusted),
+    env: key('env', serviceVariables, rules.trusted, []),
+    health: key('health', command, rules.trusted),
+    volume: key('volume', innerPath, rules.trusted),
+    memory: key('memoryBytes', size('64MiB'), rules.trusted, '1GiB'),
+  },
   engine: {
     kind: key('kind', oneOf('docker', 'kubernetes'), 'never', 'docker'),
     context: key('context', text, 'never'),
@@ -204,6 +214,8 @@ export type Config = {
   readonly agents: Readonly<Record<string, Fields<Tables['agents.*']>>>;
   /** Folders and files of the host that agents have besides the workspace; no path twice. */
   readonly mounts: readonly Fields<Tables['mounts.[]']>[];
+  /** What runs beside an agent's container; no name twice. */
+  readonly services: readonly Fields<Tables['services.[]']>[];
   /** Keys that agents use without having them. */
   readonly credentials: readonly Fields<Tables['credentials.[]']>[];
   /** `users`: who else may come in to `cai serve`, and to what. */
@@ -261,6 +273,7 @@ export function configOf(settings: readonly Setting[]): Config {
   const {
     agents = {},
     mounts = [],
+    services = [],
     credentials = [],
     engine = {},
     network = {},
@@ -269,22 +282,11 @@ export function configOf(settings: readonly Setting[]): Config {
     ...rest
   } = assemble(settings, configKeys);
   const byPath = new Map((mounts as Config['mounts']).map((mount) => [mount.path, mount]));
-  const lists = { mounts: [...byPath.values()], credentials };
+  const byName = new Map((services as Config['services']).map((service) => [service.name, service]));
+  const lists = { mounts: [...byPath.values()], services: [...byName.values()], credentials };
   const nested = {
     serve: { users: [], ...(serve as object) },
     kubernetes: { volumes: [], ...(kubernetes as object) },
   };
   return { ...rest, agents, engine, network, ...nested, ...lists } as unknown as Config;
-}
-
-/** The text of a file; empty if the file does not exist. Throws `CaiError('CONFIG')`. */
-export function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return '';
-    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`, undefined, {
-      cause: reason,
-    });
-  }
 }

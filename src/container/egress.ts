@@ -29,7 +29,7 @@ export interface EgressOptions extends KeyedHostsOptions {
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   /** In effect. */
-  readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git'>;
+  readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git' | 'services'>;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
   /** Is told the first time that a place is refused, and why. */
@@ -56,7 +56,8 @@ export async function openEgress(
     proxy();
     isInternal('::1');
   }, readyMs).unref();
-  return [...variablesFor(port, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
+  const own = [...loopback, ...options.config.services.map(({ name }) => name)];
+  return [...variablesFor(port, own, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
 }
 
 function proxyOf(options: EgressOptions): EgressProxy {
@@ -90,8 +91,12 @@ export const javaVariable = 'JAVA_TOOL_OPTIONS';
 /** What the container itself has, and so no proxy is asked for. */
 const loopback = ['localhost', '127.0.0.1', '::1'];
 
-/** Java knows properties alone. */
-function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Variables {
+/** `own`: the hosts for which no proxy is asked. Java knows properties alone. */
+function variablesFor(
+  port: number,
+  own: readonly string[],
+  inherited: ReadonlyMap<string, string>,
+): Variables {
   const address = '127.0.0.1';
   const url = `http://${address}:${port}`;
   const java = ['http', 'https'].flatMap((kind) => [
@@ -100,7 +105,7 @@ function variablesFor(port: number, inherited: ReadonlyMap<string, string>): Var
   ]);
   const inheritedJava = inherited.get(javaVariable);
   return [
-    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: loopback.join(',') }),
+    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
     ...nodeProxyVariables,
     [javaVariable, [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];

@@ -86,7 +86,7 @@ export async function makeContainer(
  * Makes a volume, unless it is there. Its name has a short hash of the path of a workspace, which an agent can choose so
  * that another workspace has the same: then fails with `CaiError('FOREIGN_CONTAINER')`.
  */
-async function haveVolume(engine: Engine, name: string, labels: Labels): Promise<void> {
+export async function haveVolume(engine: Engine, name: string, labels: Labels): Promise<void> {
   // podman makes one with the container, but without labels.
   await engine.createVolume(name, labels);
   const ours = await engine.listVolumes({ [label.managed]: 'true' });

@@ -9,15 +9,19 @@ import type { ContainerInfo } from './engine/container-info';
 import { countCommands } from './engine/container-processes';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
+import type { Progress } from './image/progress';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
 import { startWithinLimit } from './served-limit';
+import { ownerOf, provideServices, removeWithServices } from './services';
 import { containerName, label, type Settings } from './spec/spec';
 
 interface ContainerRequest extends MakeRequest {
   readonly findImage: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
+  /** Is told of images that are pulled. */
+  readonly progress: Progress;
   readonly isFresh: boolean;
   /** How many containers may run in the folders of somebody who may use no others. */
   readonly mostServed: number;
@@ -79,22 +83,34 @@ class Provision {
     else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
     else if (action.kind === 'use') {
       for (const change of action.despite) tell(noticeOf(change, info, settings));
+      if (!(await this.#haveServices(info, action.despite.length > 0))) return undefined;
       const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
       return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
     } else if (action.kind === 'start') {
       this.#hasStarted = true;
       // Another one is made, then.
-      if (!(await engine.about()).can.restart) await engine.removeContainer(info.id);
+      if (!(await engine.about()).can.restart) await removeWithServices(engine, ownerOf(info));
       else await this.#start(() => startContainer(engine, info, settings));
     } else if (action.kind === 'replace') {
       if (action.because !== 'asked for')
         tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);
-      await engine.removeContainer(info.id);
+      await removeWithServices(engine, ownerOf(info));
     } else if (action.kind === 'wait') {
       if (action.until === 'removed') await sleep(50);
       else await waitForMaker(engine, info);
     }
     return undefined;
+  }
+
+  /** `false`: the container is not what it was any more, and has to be looked at again. */
+  async #haveServices(info: ContainerInfo, isOutdated: boolean): Promise<boolean> {
+    try {
+      await provideServices(this.engine, info, isOutdated, this.request);
+      return true;
+    } catch (reason) {
+      if (isAsIn(info, await this.engine.inspectContainer(info.id))) throw reason;
+      return false;
+    }
   }
 
   async #start(start: () => Promise<void>): Promise<void> {
@@ -214,5 +230,5 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
     const now = await engine.inspectContainer(info.id);
     if (now?.state !== 'created') return;
   }
-  await engine.removeContainer(info.id);
+  await removeWithServices(engine, ownerOf(info));
 }

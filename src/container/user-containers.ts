@@ -1,5 +1,6 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
+import { servicesIn, serviceVolume } from './spec/service';
 import { dataFolder, isCopyVolume, label, type Recorded } from './spec/spec';
 import { objectIn } from '../system/unless';
 
@@ -16,12 +17,17 @@ export interface OwnContainer {
   readonly createdAt: number;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
+  /** Names of the services beside it. */
+  readonly services: readonly string[];
   /** Name of the volume with the copy of its workspace; `undefined`: it has no copy. */
   readonly copyVolume: string | undefined;
 }
 
-/** A volume of ours: with the data of an agent of that name, or with the copy of a workspace. */
-export type OwnVolume = Pick<OwnContainer, 'name' | 'agent' | 'workspace'>;
+/** A volume of ours: with the data of an agent of that name or of a service beside it, or with the copy of a workspace. */
+export interface OwnVolume extends Pick<OwnContainer, 'name' | 'agent' | 'workspace'> {
+  /** Name of the service; `undefined`: it is of none. */
+  readonly service: string | undefined;
+}
 
 /** The containers of the host's user with that id, running or not, sorted by workspace, then agent. */
 export async function ownContainers(engine: Engine, hostUser: number): Promise<OwnContainer[]> {
@@ -30,6 +36,7 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
     ...each,
     workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
     agent: labels[label.agent] ?? '',
+    services: servicesIn(labels),
     ...volumesIn(labels[label.spec]),
   }));
   const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');
@@ -45,9 +52,30 @@ export function isUp(state: string): boolean {
 export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnVolume[]> {
   const listed = await engine.listVolumes(labelsOf(hostUser));
   const volumes = listed.map(({ name, labels }) => {
-    return { name, agent: labels[label.agent] ?? '', workspace: labels[label.workspace] };
+    const [workspace, service] = [labels[label.workspace], labels[label.service]];
+    return { name, agent: labels[label.agent] ?? '', workspace, service };
   });
   return volumes.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+/** Names of the volumes that a container and the services beside it can have. */
+export function volumesUsed(container: OwnContainer): string[] {
+  const { dataVolume, copyVolume, services } = container;
+  return [dataVolume ?? [], copyVolume ?? [], services.map((each) => serviceVolume(container, each))].flat();
+}
+
+/** The containers of services that were beside a container that is none of `containers` any more. */
+export async function orphanedServices(
+  engine: Engine,
+  hostUser: number,
+  containers: readonly OwnContainer[],
+): Promise<Pick<OwnContainer, 'id' | 'name'>[]> {
+  const ids = new Set(containers.map(({ id }) => id));
+  const all = await engine.listContainers({ [label.user]: String(hostUser) });
+  return all.filter(({ labels }) => {
+    const owner = labels[label.serviceOf];
+    return owner !== undefined && !ids.has(owner);
+  });
 }
 
 function labelsOf(hostUser: number): Record<string, string> {

@@ -1,4 +1,12 @@
-import { extraHosts, packages, pathsBelow, variables } from '../../src/config/config-words';
+import {
+  extraHosts,
+  innerPath,
+  packages,
+  pathsBelow,
+  serviceName,
+  serviceVariables,
+  variables,
+} from '../../src/config/config-words';
 import type { Kind } from '../../src/config/config-kinds';
 
 const cases: readonly (readonly [string, Kind<readonly string[]>, readonly string[], readonly string[]])[] = [
@@ -51,6 +59,12 @@ const cases: readonly (readonly [string, Kind<readonly string[]>, readonly strin
       'db:host-gateway ',
     ],
   ],
+  [
+    'serviceVariables',
+    serviceVariables,
+    ['A=', '_a=b=c', 'PASSWORD=a b\nc', 'PATH=/bin'],
+    ['', 'A', '=b', '2A=b', 'A-B=c', 'A B=c', 'A=\0'],
+  ],
 ];
 
 describe.each(cases)('%s', (_, list, good, bad) => {
@@ -58,3 +72,11 @@ describe.each(cases)('%s', (_, list, good, bad) => {
 
   test.each(bad)('refuses %j', (word) => expect(list.read([word])).toBeUndefined());
 });
+
+test.each([
+  ['serviceName', serviceName, ['db', 'a', 'my-db2', `a${'b'.repeat(31)}`], ['', 'localhost', 'Db', '2db', 'db-', 'a.b', 'a_b', 'd b', 'db\n', `a${'b'.repeat(32)}`]],
+  ['innerPath', innerPath, ['/data', '/var/lib/x', '/a/..b', '/.a'], ['', '/', 'data', '/data/', '/a//b', '/a/../b', '/a/.', '/..', '/a\0']],
+])('%s', (_, kind, good, bad) => {
+  for (const word of good) expect(kind.read(word)).toBe(word);
+  for (const word of bad) expect([word, kind.read(word)]).toEqual([word, undefined]);
+}); // prettier-ignore

@@ -28,6 +28,7 @@ const defaults = {
   env: { import: [] },
   protect: { isOff: false, paths: [] },
   mounts: [],
+  services: [],
   credentials: [],
   engine: { kind: 'docker' },
   kubernetes: {
@@ -120,6 +121,21 @@ describe('loadConfig', () => {
       read_only = true
       [[mounts]]
       path = "/srv/cache"
+      [[services]]
+      name = "db"
+      image = "postgres:16"
+      memory = "64MiB"
+      [[services]]
+      name = "cache"
+      image = "redis"
+      [[services]]
+      name = "db"
+      image = "postgres:17"
+      command = ["postgres", "-c", "fsync=off"]
+      env = ["POSTGRES_PASSWORD=a=b", "EMPTY="]
+      health = ["pg_isready"]
+      volume = "/var/lib/postgresql/data"
+      memory = "512MiB"
       [[credentials]]
       for = "anthropic"
       from = "env:MY_KEY"
@@ -230,6 +246,18 @@ describe('loadConfig', () => {
       mounts: [
         { path: '/home/u/data', isReadOnly: true },
         { path: '/srv/cache', isReadOnly: false },
+      ],
+      services: [
+        {
+          name: 'db',
+          image: 'postgres:17',
+          command: ['postgres', '-c', 'fsync=off'],
+          env: ['POSTGRES_PASSWORD=a=b', 'EMPTY='],
+          health: ['pg_isready'],
+          volume: '/var/lib/postgresql/data',
+          memoryBytes: 2 ** 29,
+        },
+        { name: 'cache', image: 'redis', env: [], memoryBytes: 2 ** 30 },
       ],
       protect: { isOff: true, paths: ['tools/*.sh'] },
       engine: {

@@ -134,6 +134,11 @@ describe('loadWorkspaceConfig', () => {
     ['network.egress = "ask"', 'network.egress = "listed"', 'network.egress'],
     ['network.allow = ["evil.example"]', 'network.allow = ["good.example"]', 'network.allow'],
     ['mounts = [{ path = "/", read_only = true }]', '', 'mounts[0]'],
+    [
+      'services = [{ name = "db", image = "evil", command = ["x"], env = ["A=b"], health = ["x"], volume = "/v", memory = "64MiB" }]',
+      '',
+      'services[0]',
+    ],
   ];
 
   test.each(widening)('ignores that a repository widens: %s', (line, held, name) => {
@@ -186,7 +191,10 @@ describe('loadWorkspaceConfig', () => {
     );
 
     const missing = settable.filter(
-      ({ path }) => !widening.some(([line]) => path[0] === 'mounts' || line.startsWith(nameOf(path))),
+      ({ path }) =>
+        !widening.some(
+          ([line]) => ['mounts', 'services'].includes(path[0]!) || line.startsWith(nameOf(path)),
+        ),
     );
 
     expect(missing).toEqual([]);
@@ -280,7 +288,7 @@ describe('loadWorkspaceConfig', () => {
         .map(({ path }) => nameOf(path))
         .filter(
           (name) =>
-            !/^(mounts|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings|adapter)$/.test(
+            !/^(mounts|services|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings|adapter)$/.test(
               name,
             ),
         )

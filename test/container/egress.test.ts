@@ -16,6 +16,7 @@ const config = {
   container: { pids: 1, idleMs: 0, extraHosts: [] },
   credentials: [],
   git: { sshAgent: [], isSigning: false },
+  services: [],
 } as const;
 
 /** A command's way; `refusals` are what it is told. */
@@ -66,6 +67,13 @@ describe('openEgress', () => {
       NODE_NO_WARNINGS: '1',
       JAVA_TOOL_OPTIONS: `-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=${port} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=${port}`,
     });
+  });
+
+  it('asks no proxy for the services beside the container', async () => {
+    const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 1 }];
+    const { variables } = await given({ config: { ...config, services } });
+
+    expect(variables.get('NO_PROXY')).toBe('localhost,127.0.0.1,::1,db');
   });
 
   it('leaves Java the options that it has', async () => {

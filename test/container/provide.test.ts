@@ -4,6 +4,7 @@ import type { ContainerInfo } from '../../src/container/engine/container-info';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { provideContainer } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
+import { openProgress } from '../../src/container/image/progress';
 import { label } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
 import { circumstances, containerInfo, settings } from './given';
@@ -44,6 +45,7 @@ function request(changes: Partial<ContainerRequest>): ContainerRequest {
     mostServed: 1,
     host: new Host({}),
     tell: () => undefined,
+    progress: openProgress({ write: () => true }, true),
     ...changes,
   };
 }

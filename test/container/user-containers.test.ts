@@ -29,6 +29,7 @@ describe('ownContainers', () => {
         state: 'running',
         createdAt: 5,
         dataVolume: 'cai-data-claude-1000',
+        services: [],
       },
     ]);
   });

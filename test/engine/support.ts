@@ -176,6 +176,9 @@ export async function removeEverything(): Promise<void> {
   }
   const ours = ['--filter', 'label=containai.managed=true', '--filter', `label=containai.user=${user.uid}`];
   const format = '{{.ID}}:{{.Label "containai.workspace"}}';
+  const filter = ['--filter', 'label=containai.service', '--filter', `label=containai.user=${user.uid}`];
+  const services = linesOf(await docker('ps', '--all', '--quiet', ...filter));
+  if (services.length > 0) await docker('rm', '--force', '--volumes', ...services);
   const containers = linesOf(await docker('ps', '--all', '--no-trunc', ...ours, '--format', format))
     .map((line) => ({ id: line.split(':', 1).join(), workspace: line.slice(line.indexOf(':') + 1) }))
     .filter(({ workspace }) => workspace === '' || workspace.startsWith(`${folder}/`));

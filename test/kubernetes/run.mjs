@@ -19,6 +19,7 @@ const inapplicable = {
   'door-page': 'it needs no container, and "npm run test:escape" runs it',
   open: 'it is about what is open with Docker, and attacks nothing',
   'own-sshd': 'the way into a pod is no socket in a folder that the agent has',
+  services: 'cai runs no services in a cluster yet',
   'way-in': 'the way into a pod is neither a socket in a folder nor a command that the engine starts',
 };
 

@@ -4,8 +4,9 @@ import type { Host } from '../../system/host';
 import type { DiskUse, Engine } from '../../container/engine/engine';
 import { unusedImages } from '../../container/image/unused-images';
 import { shortId } from '../../container/image/image-tag';
+import { removeWithServices } from '../../container/services';
 import { isCopyVolume } from '../../container/spec/spec';
-import { ownContainers, ownVolumes } from '../../container/user-containers';
+import { orphanedServices, ownContainers, ownVolumes, volumesUsed } from '../../container/user-containers';
 import { CaiError, errorCodeOf } from '../../errors';
 import { common, declare } from '../support/command';
 import { bytesText, confirm, table, tell } from '../support/terminal';
@@ -72,17 +73,28 @@ async function leftoversOf(engine: Engine, uid: number, withAgents: boolean): Pr
   const isLost = (workspace: string | undefined) => engine.isElsewhere !== true && isGone(workspace);
   const going = containers.filter(({ workspace, state }) => state !== 'running' && isLost(workspace));
   const staying = containers.filter((each) => !going.includes(each));
-  const needed = new Set(staying.flatMap(({ dataVolume, copyVolume }) => [dataVolume, copyVolume]));
+  const needed = new Set(staying.flatMap(volumesUsed));
+  const orphans = await orphanedServices(engine, uid, containers);
   const volumes = (await ownVolumes(engine, uid)).filter(
     ({ name, workspace }) => isLost(workspace) && !needed.has(name),
   );
   return [
-    ...going.map(({ id, name, workspace }): Leftover => ({
-      ...{ kind: 'container', name, because: `${workspace} is gone`, bytes: use?.containers.get(id) },
+    ...going.map((container): Leftover => ({
+      ...{ kind: 'container', name: container.name, because: `${container.workspace} is gone` },
+      bytes: use?.containers.get(container.id),
+      remove: () => removeWithServices(engine, container),
+    })),
+    ...orphans.map(({ id, name }): Leftover => ({
+      ...{
+        kind: 'container',
+        name,
+        because: 'the container that it served is gone',
+        bytes: use?.containers.get(id),
+      },
       remove: () => engine.removeContainer(id),
     })),
-    ...volumes.map(({ name, workspace, agent }): Leftover => {
-      const what = isCopyVolume(name) ? 'its copy' : `the data of ${agent}`;
+    ...volumes.map(({ name, workspace, agent, service }): Leftover => {
+      const what = isCopyVolume(name) ? 'its copy' : `the data of ${service ?? agent}`;
       return {
         ...{ kind: 'volume', name, because: `${workspace} is gone: ${what}`, bytes: use?.volumes.get(name) },
         remove: () => engine.removeVolume(name),

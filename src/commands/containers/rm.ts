@@ -1,10 +1,12 @@
 /** `cai rm`: removes containers, and their agents' data only when that is asked for. */
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
+import { removeWithServices } from '../../container/services';
 import { isCopyVolume, isOfOneWorkspace } from '../../container/spec/spec';
 import {
   ownContainers,
   ownVolumes,
+  volumesUsed,
   type OwnContainer,
   type OwnVolume,
 } from '../../container/user-containers';
@@ -46,12 +48,13 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   const volumes = await volumesOf(engine, { containers, root }, options, host.user.uid);
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
-  const end = ({ id }: OwnContainer) => engine.removeContainer(id);
+  const end = (container: OwnContainer) => removeWithServices(engine, container);
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
   await allDone(
-    going.map(async ({ name }) => {
+    going.map(async ({ name, service }) => {
       await engine.removeVolume(name);
-      const content = isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept';
+      const kept = service === undefined ? 'what the agent kept' : `the data of the service ${service}`;
+      const content = isCopyVolume(name) ? 'the copy of the workspace' : kept;
       tell(`removed the volume ${name}, with ${content}`);
     }),
   );
@@ -101,19 +104,20 @@ async function volumesOf(
     }));
 }
 
-function volumesUsed({ dataVolume, copyVolume }: OwnContainer): string[] {
-  return [dataVolume ?? [], copyVolume ?? []].flat();
-}
-
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
-  const ofAgents = volumes.filter(({ name }) => !isCopyVolume(name));
+  const ofAgents = volumes.filter(({ name, service }) => !isCopyVolume(name) && service === undefined);
+  const services = volumes.flatMap(({ service }) => service ?? []).join(', ');
   const agents = [...new Set(ofAgents.map(({ agent }) => agent))].join(', ');
   const where = ofAgents.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
   const data = `the data of ${agents}${where}: settings, history, and sign-ins that are kept there`;
   const copies = volumes.flatMap(({ name, workspace }) => (isCopyVolume(name) ? quoted(workspace) : []));
   const copy = `the copy of ${copies.join(', ')}, with all that "cai pull" has not brought back`;
-  const all = [ofAgents.length > 0 ? data : [], copies.length > 0 ? copy : []].flat();
+  const all = [
+    ofAgents.length > 0 ? data : [],
+    copies.length > 0 ? copy : [],
+    services === '' ? [] : `the data of the services ${services}`,
+  ].flat();
   const what = `This removes ${all.join('; and ')}.`;
   return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
 }

@@ -1,5 +1,6 @@
 /** `cai stop`: ends containers, which stay as they are. */
 import type { Host } from '../../system/host';
+import { stopWithServices } from '../../container/services';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { endContainers } from './end-containers';
@@ -30,7 +31,7 @@ async function stop(options: Options, host: Host, names: readonly string[]): Pro
   const hasEnded = await endContainers(engine, alive, {
     isForced: options.force === true,
     done: 'stopped',
-    end: ({ id }) => engine.stopContainer(id, patienceSeconds),
+    end: (container) => stopWithServices(engine, container, patienceSeconds),
   });
   return hasEnded ? 0 : 1;
 }

@@ -146,6 +146,7 @@ export class Target {
       mostServed: config.serve.containers,
       host,
       tell: voice.tell,
+      progress: voice.progress,
     });
   }
 

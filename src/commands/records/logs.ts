@@ -13,6 +13,7 @@ import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { tell } from '../support/terminal';
 import { unlessFails, unlessGone } from '../../system/unless';
+import { showServiceLog } from './service-log';
 import { makeFolder } from '../../system/files/make-folder';
 
 interface Options {
@@ -21,6 +22,7 @@ interface Options {
   readonly workspace?: string;
   readonly lines: number;
   readonly json?: true;
+  readonly service?: string;
 }
 
 interface Entry {
@@ -50,19 +52,27 @@ never logged.`,
     ['-w, --workspace <folder>', 'only what is about this workspace (any folder in it), or about none'],
     new Option('-n, --lines <number>', 'how many of the last lines to show').argParser(countOf).default(200),
     ['--json', 'print the lines as they are kept, one JSON object each'],
+    new Option(
+      '--service <name>',
+      'show instead what this service beside the container of the workspace has printed',
+    ).conflicts(['follow', 'json']),
   ],
-  action: async ({ workspace, lines, agent, ...others }, host) => {
+  action: async ({ workspace, lines, agent, service, ...others }, host) => {
     // It also helps those whose configuration cannot be read.
     const agents = unlessFails(() => loadConfig(host).agents) ?? {};
-    const rest = { ...others, ...(agent !== undefined && { agent: agentNameOf(agent, agents) }) };
+    const whose = agent === undefined ? {} : { agent: agentNameOf(agent, agents) };
+    if (service !== undefined) {
+      const where = { lines, ...(workspace !== undefined && { workspace }), ...whose };
+      return await showServiceLog(service, where, host);
+    }
     const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
     const { logs, shown } = readState(host.folders.state, 'logs', (folder) => {
-      if (rest.follow === true) makeFolder(folder);
-      const opened = new Logs(folder, root, rest);
+      if (others.follow === true) makeFolder(folder);
+      const opened = new Logs(folder, root, { ...others, ...whose });
       return { logs: opened, shown: opened.read() };
     });
     process.stdout.write(shown.slice(-lines).join(''));
-    if (rest.follow === true) await follow(logs);
+    if (others.follow === true) await follow(logs);
     else if (logs.isEmpty) tell('nothing is logged');
     else if (shown.length === 0) tell('no line of the log matches: "cai logs" shows all');
     return 0;

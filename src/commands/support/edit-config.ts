@@ -6,8 +6,8 @@ import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
 import { replaceFile } from '../../system/files/replace-file';
 import { CaiError, messageOf } from '../../errors';
-import { configFileOf, configKeys, loadConfig, readIfThere } from '../../config/config';
-import { readSettings } from '../../config/config-reader';
+import { configFileOf, configKeys, loadConfig } from '../../config/config';
+import { readIfThere, readSettings } from '../../config/config-reader';
 import { placesIn } from '../../config/toml-places';
 
 type Settings = Readonly<Record<string, unknown>>;

@@ -52,6 +52,11 @@ export interface ImageInfo {
   readonly env: readonly string[];
   /** Whom it runs as, by name or number; absent: root, or the engine does not tell. */
   readonly user?: string;
+  /** What it starts: its entrypoint, and the command behind that; absent: nothing, or the engine does not tell. */
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  /** What asks that to end, as `SIGTERM`; absent: not said. */
+  readonly stopSignal?: string;
   /** The processor that it is for, in the words of images: `amd64`; absent: not told. */
   readonly architecture?: string;
 }

@@ -2,13 +2,12 @@
  * What `cai` needs of whatever runs its containers. `find-engine.ts` finds the one that is meant; `docker/` is Docker's
  * API, which podman's service has as well, `kubernetes/` a cluster's. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
  */
-import type { Duplex, Readable } from 'node:stream';
-import type { EngineEndpoint } from '../../workspace/devcontainer/cli';
+import type { Duplex } from 'node:stream';
 import { CaiError } from '../../errors';
-import type { Login } from '../registry/registry';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
 import type { ContainerProcess } from './container-processes';
 import type { EngineAbout, ImageInfo, InnerFile } from './engine-info';
+import type { ImageStore } from './image-store';
 
 /** Labels of a container or a volume; of what is looked for, all have to be there. */
 export type Labels = Readonly<Record<string, string>>;
@@ -28,13 +27,13 @@ export interface ListedVolume {
 /** What a container is to be, in words that every engine understands. */
 export interface ContainerPlan {
   readonly image: string;
-  /** Whom everything in it runs as: `uid:gid`. */
+  /** Whom everything in it runs as: `uid:gid`; empty: as the image says. */
   readonly user: string;
   /** Its host name; none: the engine gives it one. */
   readonly hostname?: string;
   /** Its first process, in place of the image's. */
   readonly command: readonly string[];
-  /** Where that starts. */
+  /** Where that starts; empty: where the image says. */
   readonly workingFolder: string;
   /** Added to the image's environment. Everybody with the engine can see it. */
   readonly env: Readonly<Record<string, string>>;
@@ -49,6 +48,12 @@ export interface ContainerPlan {
   readonly cpus: number;
   /** Names that only it knows: `name:address`. */
   readonly extraHosts: readonly string[];
+  /** Names that only it knows, too, for its own loopback address; absent: none. */
+  readonly loopbackNames?: readonly string[];
+  /** Id of the container whose network it shares, and whose names it knows; absent: of none. */
+  readonly networkOf?: string;
+  /** Whether a new volume gets what the image has at its place. */
+  readonly fillsVolumes?: true;
   /** Whether it is removed when it ends. */
   readonly isTemporary: boolean;
 }
@@ -71,49 +76,7 @@ export interface InnerFiles {
   readonly put: (entries: readonly InnerEntry[]) => Promise<void>;
 }
 
-/** One thing that happened in a build, in order. Texts are single lines without control sequences. */
-export type BuildEvent =
-  /** A step of the Dockerfile begins: the `step`th of `total`, from 1; `text` is its instruction. */
-  | { readonly kind: 'step'; readonly text: string; readonly step: number; readonly total: number }
-  /** A line that a step or the engine printed. */
-  | { readonly kind: 'log'; readonly text: string }
-  /** How far a layer is, in the engine's words: `Downloading [==>  ]  20MB/100MB`. */
-  | { readonly kind: 'pull'; readonly id: string; readonly text: string };
-
-/** How an image is built. */
-export interface BuildOptions {
-  readonly tag: string;
-  readonly dockerfile: string;
-  /** Values of the Dockerfile's arguments. */
-  readonly args: Readonly<Record<string, string>>;
-  readonly labels: Labels;
-  /** Whether nothing of earlier builds is used. */
-  readonly isFresh: boolean;
-  /** Whether its steps use the network of the engine's machine. */
-  readonly usesHostNetwork: boolean;
-}
-
-/** The images of an engine. Methods reject as those of `Engine`. */
-export interface ImageStore {
-  /** How Docker's own programs reach the engine; absent: they cannot, or only with settings that we do not give them. */
-  readonly endpoint?: EngineEndpoint | undefined;
-
-  /** `undefined`: there is no such image. */
-  find(ref: string): Promise<ImageInfo | undefined>;
-
-  /** Does nothing if there is no such image. Rejects with `IMAGE` for one in use. */
-  remove(ref: string): Promise<void>;
-
-  /** Builds an image; `context` is a tar stream. Rejects with `IMAGE` and the last lines that were printed. */
-  build(context: Readable, options: BuildOptions, onEvent: (event: BuildEvent) => void): Promise<void>;
-
-  /** Fetches an image from its registry; rejects with `IMAGE`. */
-  pull(ref: string, onEvent: (event: BuildEvent) => void): Promise<void>;
-
-  /** Gives an image to the registry that its name begins with, which knows us by `login`; rejects with `IMAGE`. */
-  push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void>;
-}
-
+/** A right that somebody has to give us. */
 export interface MissingRight {
   /** As people read it: `"watch" on pods`. */
   readonly right: string;
@@ -227,6 +190,12 @@ export interface Engine {
 
   /** All processes in a container; none if it does not run. */
   processes(id: string): Promise<readonly ContainerProcess[]>;
+
+  /**
+   * Starts a program in a container as its user: its stdin, and what it prints but for errors. `undefined`: the container is
+   * paused, does not run, or is gone. Absent: services run nowhere on this engine.
+   */
+  startIn?(id: string, argv: readonly string[]): Promise<Duplex | undefined>;
 
   /** How many processes and threads it has; `undefined`: not known, or it does not run. */
   processCount(id: string): Promise<number | undefined>;

@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
 import type { HostNetwork } from '../../config/config';
-import type { BuildEvent, ImageStore } from '../engine/engine';
+import type { BuildEvent, ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
 import { folderContext, textContext } from './build-context';
 import { whileLocked } from './build-lock';

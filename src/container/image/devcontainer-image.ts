@@ -8,7 +8,7 @@ import { textOf } from '../../workspace/devcontainer/json';
 import { metadataLabel, metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import type { ImageStore } from '../engine/engine';
+import type { ImageStore } from '../engine/image-store';
 import type { DevcontainerRequest } from './image-request';
 import type { Progress } from './progress';
 

@@ -1,7 +1,8 @@
 /** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import type { Engine, ImageStore } from '../engine/engine';
+import type { Engine } from '../engine/engine';
+import type { ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
 import type { Registry } from '../registry/registry';
 import { ImageBuild, type BuildChoice } from './build';

@@ -1,7 +1,7 @@
 /** What people see while an image is built or pulled: one live line in a terminal, plain lines elsewhere. */
 import { stripVTControlCharacters } from 'node:util';
 import { printableCharacters } from '../../system/quoted';
-import type { BuildEvent } from '../engine/engine';
+import type { BuildEvent } from '../engine/image-store';
 
 /** Takes what goes on. None of these ever fails or waits. */
 export interface Progress {

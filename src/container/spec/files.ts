@@ -128,8 +128,8 @@ function home(user: ContainerUser, workingFolder: string): InnerEntry[] {
   ];
 }
 
-/** The bundle of a command and this file are both two folders below the package's root. */
-function readPackaged(name: string): string {
+/** One of our programs for containers. The bundle of a command and this file are both two folders below the package's root. */
+export function readPackaged(name: string): string {
   return readFileSync(packageFile(`src/container/inside/${name}`), 'utf8');
 }
 

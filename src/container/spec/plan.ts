@@ -22,6 +22,7 @@ import {
 export function planOf(settings: Settings, circumstances: Circumstances, hostKey: string): ContainerPlan {
   const recorded = recordedOf(settings, circumstances);
   const { can, cpus } = circumstances.engine;
+  const services = (settings.services ?? []).map(({ name }) => name);
   return {
     image: recorded.image,
     user: recorded.user,
@@ -38,6 +39,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
       [label.spec]: JSON.stringify(recorded),
       [label.roots]: rootsText(settings.binds),
       [label.hostKey]: hostKey,
+      ...(services.length > 0 && { [label.services]: services.join(',') }),
       ...(settings.authority !== undefined && { [label.authority]: settings.authority }),
       ...(circumstances.devcontainer !== undefined && { [label.devcontainer]: circumstances.devcontainer }),
       [label.maker]: ownIdentity(),
@@ -48,6 +50,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
     cpus: can.cpus ? Math.min(settings.cpus ?? 0, cpus) : 0,
     // Without a network, names are looked up by the proxy of `src/network/egress/`.
     extraHosts: settings.extraHosts,
+    ...(services.length > 0 && { loopbackNames: services }),
     // One without a workspace has nothing that is worth keeping.
     isTemporary: settings.workspace === undefined,
   };

@@ -20,6 +20,7 @@ import { socketNotice } from '../../workspace/host-sockets';
 import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
 import { findUserSettings } from './user-settings';
+import { wantedServices } from './service';
 import { makeHooks, protectionOf } from './protection';
 import type { Bind, Settings } from './spec';
 import { isInside } from '../../system/paths/is-inside';
@@ -105,6 +106,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
   const { outer, binds, patterns, certificates, authority, fromUser } = given;
   const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
   const { hostname, settings: usual } = ownValue(catalog, agent) ?? {};
+  const services = wantedServices(config, host, workspace);
   const agentSettings = fromUser === undefined ? usual : fromUser.agentSettings;
   return {
     agent,
@@ -126,6 +128,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     data: config.agent.data,
     ...config.container,
     hasNetwork: config.network.egress === 'open',
+    ...(services && { services }),
     certificates,
     authority: authority && authorityId(authority),
     authorizedKey,

@@ -34,6 +34,11 @@ export const label = {
   devcontainer: 'containai.devcontainer',
   // Process that made it, as `ownIdentity` names it.
   maker: 'containai.maker',
+  // Names of the services beside it, with commas between; absent: none.
+  services: 'containai.services',
+  // On what is made for a service: its name; on its container, the id of the container of the agent.
+  service: 'containai.service',
+  serviceOf: 'containai.service-of',
   // Id of the host's user that made it.
   user: 'containai.user',
 } as const;
@@ -83,6 +88,8 @@ export interface Settings extends LimitSettings {
   readonly notices: readonly string[];
   /** Whether it has the engine's usual network. */
   readonly hasNetwork: boolean;
+  /** What runs beside it; absent: nothing. */
+  readonly services?: Config['services'] | undefined;
   /** Certificates to trust besides those of the image, as PEM. */
   readonly certificates: string | undefined;
   /** Which of them is ours, for the hosts that get keys and tokens; `undefined`: none. */

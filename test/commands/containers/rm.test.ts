@@ -79,3 +79,31 @@ describe('a container that is named', () => {
     },
   );
 });
+
+test('cai rm --volumes removes what the services of a container keep, and keeps what serves another one', async () => {
+  const own = { [label.managed]: 'true', [label.user]: String(process.getuid!()), [label.agent]: 'claude' };
+  const container = (Id: string) => ({
+    ...{ Id, Names: [`/cai-${Id}`], State: 'exited', Created: 1 },
+    Labels: { ...own, [label.workspace]: `/${Id}`, [label.services]: 'db', [label.spec]: '{}' },
+  });
+  const volume = (Name: string) => ({ Name, Labels: { ...own, [label.service]: 'db' } });
+  const { address, requests } = await fakeEngine({
+    'GET /_ping': { headers: { 'api-version': '1.47' }, body: 'OK' },
+    'GET /containers/json': { body: [container('one'), container('two')] },
+    'GET /volumes': { body: { Volumes: [volume('cai-one-db-data'), volume('cai-two-db-data')] } },
+    'GET /containers/cai-one-db/json': { status: 404 },
+    'DELETE /containers/one': { status: 204 },
+    'DELETE /volumes/cai-one-db-data': { status: 204 },
+  });
+
+  const { status, stderr } = await runHere(
+    ['rm', 'cai-one', '--volumes', '--yes'],
+    userWith('', { DOCKER_HOST: address.endpoint }),
+  );
+
+  expect(stderr).toBe(
+    'cai: removed cai-one\ncai: removed the volume cai-one-db-data, with the data of the service db\n',
+  );
+  expect(status).toBe(0);
+  expect(requests.some((each) => each.includes('cai-two'))).toBe(false);
+});

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
-import type { ImageStore } from '../../../src/container/engine/engine';
+import type { ImageStore } from '../../../src/container/engine/image-store';
 import type { EngineAbout, ImageInfo } from '../../../src/container/engine/engine-info';
 import {
   buildImage,

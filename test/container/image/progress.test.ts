@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openProgress, withStepName } from '../../../src/container/image/progress';
-import type { BuildEvent } from '../../../src/container/engine/engine';
+import type { BuildEvent } from '../../../src/container/engine/image-store';
 
 /** A progress; what was written of it, and what a terminal would show of that on its last line. */
 function opened(options: { isTTY: boolean; columns?: number }, isQuiet = false) {

@@ -102,6 +102,9 @@ export function imageInfoOf(answer: unknown): ImageInfo {
       readonly Labels?: Readonly<Record<string, string>> | null;
       readonly Env?: readonly string[] | null;
       readonly User?: string | null;
+      readonly Entrypoint?: readonly string[] | null;
+      readonly Cmd?: readonly string[] | null;
+      readonly StopSignal?: string | null;
     } | null;
   };
   const [user] = Config?.User?.split(':') ?? [];
@@ -111,6 +114,9 @@ export function imageInfoOf(answer: unknown): ImageInfo {
     labels: Config?.Labels ?? {},
     env: Config?.Env ?? [],
     ...(user && { user }),
+    ...(Config?.Entrypoint && { entrypoint: Config.Entrypoint }),
+    ...(Config?.Cmd && { command: Config.Cmd }),
+    ...(Config?.StopSignal && { stopSignal: Config.StopSignal }),
     ...(Architecture !== undefined && { architecture: Architecture }),
   };
 }

@@ -1,7 +1,7 @@
 /** What an engine tells while it builds or pulls an image. */
 import { stripVTControlCharacters } from 'node:util';
 import { CaiError } from '../../../errors';
-import type { BuildEvent } from '../engine';
+import type { BuildEvent } from '../image-store';
 import { LineSplitter } from '../../../system/streams/line-splitter';
 
 /** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */

@@ -12,6 +12,8 @@ export function createBody(plan: ContainerPlan) {
     // None, whatever the image has; podman takes an empty list for nothing said.
     Entrypoint: [''],
     Cmd: [...plan.command],
+    // What our first processes end at, whatever the image has.
+    StopSignal: 'SIGTERM',
     WorkingDir: plan.workingFolder,
     Env: Object.entries(plan.env).map(([variable, value]) => `${variable}=${value}`),
     Labels: { ...plan.labels },
@@ -20,7 +22,7 @@ export function createBody(plan: ContainerPlan) {
 }
 
 function hostConfigOf({ rights, mounts, volumeLabels, ...plan }: ContainerPlan) {
-  const volumeOptions = { NoCopy: true, Labels: { ...volumeLabels }, DriverConfig: {} };
+  const volumeOptions = { NoCopy: plan.fillsVolumes !== true, Labels: { ...volumeLabels }, DriverConfig: {} };
   const seccomp = rights.seccomp === engineProfile ? [] : [`seccomp=${givenProfile(rights.seccomp)}`];
   return {
     // Our first process is the first one itself: nothing inside can stop or kill that one.
@@ -36,7 +38,7 @@ function hostConfigOf({ rights, mounts, volumeLabels, ...plan }: ContainerPlan) 
     MemorySwap: rights.memoryBytes,
     NanoCpus: Math.round(plan.cpus * 1e9),
     PidsLimit: rights.pids,
-    ...(rights.hasNetwork ? { ExtraHosts: [...plan.extraHosts] } : { NetworkMode: 'none' }),
+    ...networkConfig(plan, rights.hasNetwork),
     Mounts: mounts.map(({ type, source, target, isReadOnly }) => ({
       Type: type,
       Source: source,
@@ -46,4 +48,18 @@ function hostConfigOf({ rights, mounts, volumeLabels, ...plan }: ContainerPlan) 
     })),
     LogConfig: { Type: 'json-file', Config: { 'max-size': '1m' } },
   };
+}
+
+function networkConfig(
+  {
+    networkOf,
+    extraHosts,
+    loopbackNames = [],
+  }: Pick<ContainerPlan, 'networkOf' | 'extraHosts' | 'loopbackNames'>,
+  hasNetwork: boolean,
+) {
+  if (networkOf !== undefined) return { NetworkMode: `container:${networkOf}` };
+  if (hasNetwork) return { ExtraHosts: [...extraHosts] };
+  const own = loopbackNames.map((name) => `${name}:127.0.0.1`);
+  return { NetworkMode: 'none', ...(own.length > 0 && { ExtraHosts: own }) };
 }

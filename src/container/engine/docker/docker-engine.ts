@@ -11,13 +11,13 @@ import type {
   ContainerPlan,
   DiskUse,
   Engine,
-  ImageStore,
   InnerEntry,
   InnerFiles,
   Labels,
   ListedContainer,
   ListedVolume,
 } from '../engine';
+import type { ImageStore } from '../image-store';
 import {
   aboutOf,
   fileIn,
@@ -154,7 +154,7 @@ export class DockerEngine implements Engine {
   }
 
   async connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex> {
-    const exec = (argv: readonly string[]) => this.#exec(container.id, argv);
+    const exec = (argv: readonly string[]) => this.startIn(container.id, argv);
     // The ids of another machine's processes mean others here.
     const pid = this.isElsewhere ? undefined : container.pid;
     return await wayInto(exec, pid, this.host.env);
@@ -170,6 +170,19 @@ export class DockerEngine implements Engine {
     await this.#askContainer(id, 'remove', (container) =>
       container.remove({ force: true, v: true }).catch(unless(404, isRemovalUnderWay)),
     );
+  }
+
+  async startIn(id: string, argv: readonly string[]): Promise<Duplex | undefined> {
+    const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true };
+    // What is inside can close its working folder.
+    const request = { Cmd: [...argv], WorkingDir: '/', ...attached };
+    return await this.#askContainer(id, 'enter', async (container) => {
+      const made = await container.exec(request).catch(unless(404, 409, isNotRunning));
+      const connection = await made
+        ?.start({ hijack: true, stdin: true })
+        .catch(unless(404, 409, isNotRunning));
+      return connection && new ExecStream(connection);
+    });
   }
 
   async processes(id: string): Promise<readonly ContainerProcess[]> {
@@ -243,20 +256,6 @@ export class DockerEngine implements Engine {
         );
       },
     };
-  }
-
-  /** Starts a program in a container as its user. `undefined`: it is paused, does not run, or is gone. */
-  async #exec(id: string, argv: readonly string[]): Promise<Duplex | undefined> {
-    const attached = { AttachStdin: true, AttachStdout: true, AttachStderr: true };
-    // What is inside can close its working folder.
-    const request = { Cmd: [...argv], WorkingDir: '/', ...attached };
-    return await this.#askContainer(id, 'enter', async (container) => {
-      const made = await container.exec(request).catch(unless(404, 409, isNotRunning));
-      const connection = await made
-        ?.start({ hijack: true, stdin: true })
-        .catch(unless(404, 409, isNotRunning));
-      return connection && new ExecStream(connection);
-    });
   }
 
   /** What only podman's own API tells. */

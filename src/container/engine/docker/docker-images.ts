@@ -4,7 +4,7 @@ import type Docker from 'dockerode';
 import type { EngineEndpoint } from '../../../workspace/devcontainer/cli';
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
 import type { Login } from '../../registry/registry';
-import type { BuildEvent, BuildOptions, ImageStore } from '../engine';
+import type { BuildEvent, BuildOptions, ImageStore } from '../image-store';
 import type { ImageInfo } from '../engine-info';
 import { imageInfoOf } from './answers';
 import { followBuild } from './build-stream';

@@ -13,13 +13,13 @@ import {
   type Allowances,
   type ContainerPlan,
   type Engine,
-  type ImageStore,
   type InnerEntry,
   type InnerFiles,
   type Labels,
   type ListedContainer,
   type ListedVolume,
 } from '../engine';
+import type { ImageStore } from '../image-store';
 import { KubernetesApi } from './api/api';
 import { ForwardFailure, kubectl, kubernetesError } from './api/api-error';
 import type { Cluster } from './api/kubeconfig';

@@ -1,7 +1,7 @@
 /** The images of a cluster are in registries, from which each node takes the images that it needs. */
 import { CaiError } from '../../../errors';
 import type { Registry } from '../../registry/registry';
-import type { ImageStore } from '../engine';
+import type { ImageStore } from '../image-store';
 import type { ImageInfo } from '../engine-info';
 
 /** One cluster's. */

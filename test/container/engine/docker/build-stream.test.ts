@@ -1,5 +1,5 @@
 import { followBuild } from '../../../../src/container/engine/docker/build-stream';
-import type { BuildEvent } from '../../../../src/container/engine/engine';
+import type { BuildEvent } from '../../../../src/container/engine/image-store';
 import { CaiError } from '../../../../src/errors';
 
 describe('followBuild', () => {

@@ -9,6 +9,7 @@ const plan = planOf(settings({ cpus: 1.5 }), circumstances, 'SHA256:key');
 describe('createBody', () => {
   it('takes all rights away, and gives those of the plan', () => {
     const body = createBody(plan);
+    expect(body).toMatchObject({ StopSignal: 'SIGTERM', Entrypoint: [''] });
     expect(body.HostConfig).toMatchObject({
       CapDrop: ['ALL'],
       CapAdd: [],

@@ -1,0 +1,222 @@
+/**
+ * Services beside the container of an agent. Each has a container that shares the network of that one, and so its
+ * loopback address: nobody else reaches it, and it reaches nobody else.
+ */
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CaiError, messageOf } from '../errors';
+import { quoted } from '../system/quoted';
+import { isGoing, type ContainerInfo } from './engine/container-info';
+import type { Engine } from './engine/engine';
+import type { ImageInfo } from './engine/engine-info';
+import type { Progress } from './image/progress';
+import { haveVolume } from './make';
+import {
+  serviceContainer,
+  servicePlan,
+  servicesIn,
+  serviceVolume,
+  serviceVolumeLabels,
+  type Owner,
+  type Service,
+} from './spec/service';
+import { label, type Settings } from './spec/spec';
+
+interface ServicesRequest {
+  readonly settings: Settings;
+  /** Takes a sentence for the user. */
+  readonly tell: (notice: string) => void;
+  readonly progress: Progress;
+}
+
+/** How long a service may take until its health command ends with 0, and the pause between two tries, in milliseconds. */
+const [readyMs, tryMs] = [60_000, 250];
+/** How long it may take to end, in seconds: databases write what they hold. */
+const patienceSeconds = 15;
+
+/**
+ * Has the services beside a running container run, and waits until they are ready. Those of a container that was made
+ * with other settings (`isOutdated`) are started, but not made. Several processes may do this at once. Rejects with
+ * `CaiError` (`CONFIG`, `IMAGE`, `FOREIGN_CONTAINER`, `CONTAINER_START`).
+ */
+export async function provideServices(
+  engine: Engine,
+  info: ContainerInfo,
+  isOutdated: boolean,
+  request: ServicesRequest,
+): Promise<void> {
+  const names = servicesIn(info.labels);
+  const wanted = isOutdated ? [] : (request.settings.services ?? []);
+  const started: (readonly [Service, ContainerInfo])[] = [];
+  for (const name of names) {
+    const service = wanted.find((each) => each.name === name);
+    const provision = new ServiceProvision(engine, info, name, service, request);
+    const container = await provision.run();
+    if (service !== undefined && container !== undefined) started.push([service, container]);
+  }
+  for (const [service, container] of started) await waitUntilReady(engine, service, container);
+}
+
+/** A container of an agent as `Owner` has it. */
+export const ownerOf = ({ id, name, labels }: ContainerInfo): Owner => ({
+  id,
+  name,
+  services: servicesIn(labels),
+});
+
+/** Stops a container and the services beside it. */
+export async function stopWithServices(engine: Engine, owner: Owner, seconds: number): Promise<void> {
+  const services = eachService(engine, owner, (id) => engine.stopContainer(id, patienceSeconds));
+  await Promise.all([services, engine.stopContainer(owner.id, seconds)]);
+}
+
+/** Removes a container, after the services beside it have ended in their own way. */
+export async function removeWithServices(engine: Engine, owner: Owner): Promise<void> {
+  await eachService(engine, owner, async (id) => {
+    await engine.stopContainer(id, patienceSeconds);
+    await engine.removeContainer(id);
+  });
+  await engine.removeContainer(owner.id);
+}
+
+async function eachService(engine: Engine, owner: Owner, work: (id: string) => Promise<void>): Promise<void> {
+  const all = owner.services.map(async (service) => {
+    const found = await engine.inspectContainer(serviceContainer(owner, service));
+    if (found?.labels[label.serviceOf] === owner.id) await work(found.id);
+  });
+  await Promise.all(all);
+}
+
+/** One use of `provideServices`, of one service. */
+class ServiceProvision {
+  readonly #name: string;
+  #hasStarted = false;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly owner: ContainerInfo,
+    private readonly serviceName: string,
+    private readonly service: Service | undefined,
+    private readonly request: ServicesRequest,
+  ) {
+    this.#name = serviceContainer(owner, serviceName);
+  }
+
+  /** The container of the service, running; `undefined`: there is none, and none is made. */
+  async run(): Promise<ContainerInfo | undefined> {
+    const { engine, owner } = this;
+    for (;;) {
+      const found = await engine.inspectContainer(this.#name);
+      if (found === undefined) {
+        if (this.service === undefined) return undefined;
+        await this.#make(this.service);
+      } else if (found.labels[label.service] === undefined) {
+        throw new CaiError(
+          'FOREIGN_CONTAINER',
+          `the container ${this.#name} was not made by cai: rename or remove it: docker rm ${this.#name}`,
+        );
+      } else if (isGoing(found)) await sleep(50);
+      // Of a container of the agent that is gone.
+      else if (found.labels[label.serviceOf] !== owner.id) await engine.removeContainer(found.id);
+      else if (found.isRunning && !this.#isOlder(found)) return found;
+      else await this.#start(found);
+    }
+  }
+
+  /** Whether it has the network of the owner as that was before its last start. */
+  #isOlder({ startedAt = 0 }: ContainerInfo): boolean {
+    return startedAt < (this.owner.startedAt ?? 0);
+  }
+
+  async #start(found: ContainerInfo): Promise<void> {
+    const { engine, serviceName: name } = this;
+    if (found.isRunning) await engine.stopContainer(found.id, patienceSeconds);
+    else if (this.#hasStarted) throw await ended(engine, name, found);
+    else if (found.startedAt !== undefined && !this.#isOlder(found))
+      this.request.tell(
+        `the service ${quoted(name)} had ended with status ${found.exitCode}, and is started again: see "cai logs --service ${name}"`,
+      );
+    try {
+      await engine.startContainer(found.id, []);
+    } catch (reason) {
+      if (reason instanceof CaiError && reason.code !== 'CONTAINER_START') throw reason;
+      const what = `the service ${quoted(name)} cannot be started: ${messageOf(reason)}`;
+      throw new CaiError('CONTAINER_START', what, undefined, { cause: reason });
+    }
+    this.#hasStarted = true;
+  }
+
+  async #make(service: Service): Promise<void> {
+    const { engine, owner } = this;
+    const { settings } = this.request;
+    const image = await this.#image(service);
+    const plan = servicePlan({ service, owner, settings }, image, await engine.about());
+    if (service.volume !== undefined)
+      await haveVolume(engine, serviceVolume(owner, service.name), serviceVolumeLabels(settings, service));
+    const id = await engine.createContainer(this.#name, plan, () => Promise.resolve());
+    // Another process has made it, of which the engine may take a moment to know.
+    if (id === undefined) await sleep(20);
+  }
+
+  async #image({ name, image }: Service): Promise<ImageInfo> {
+    const { images } = this.engine;
+    const { progress } = this.request;
+    const found = await images.find(image);
+    if (found !== undefined) return found;
+    try {
+      progress.begin(`pulling ${image} for the service ${name}`);
+      await images.pull(image, (event) => progress.report(event));
+    } finally {
+      progress.end();
+    }
+    const pulled = await images.find(image);
+    if (pulled === undefined)
+      throw new CaiError('IMAGE', `${image} was pulled, but the engine does not have it`);
+    return pulled;
+  }
+}
+
+/** One that has run for long was ready before. */
+async function waitUntilReady(engine: Engine, service: Service, container: ContainerInfo): Promise<void> {
+  const { health, name } = service;
+  const { id, startedAt = 0 } = container;
+  if (health === undefined || Date.now() - startedAt > readyMs) return;
+  const end = Date.now() + readyMs;
+  for (;;) {
+    if (await isReady(engine, id, health, end)) return;
+    const info = await engine.inspectContainer(id);
+    if (info?.isRunning === false) throw await ended(engine, name, info);
+    if (info === undefined)
+      throw new CaiError('CONTAINER_NOT_FOUND', `the service ${quoted(name)} was removed`);
+    if (Date.now() > end) break;
+    await sleep(tryMs);
+  }
+  throw new CaiError(
+    'CONTAINER_START',
+    `the service ${quoted(name)} is not ready after ${readyMs / 1_000} s, as its health command does not end with 0: see "cai logs --service ${name}", and correct "health" of that service`,
+  );
+}
+
+/** Whether the health command ends with 0 before `end`. */
+async function isReady(engine: Engine, id: string, health: readonly string[], end: number): Promise<boolean> {
+  const script = '"$@" </dev/null >/dev/null 2>&1 && echo ready';
+  const stream = await engine.startIn?.(id, ['/bin/sh', '-c', script, 'cai', ...health]);
+  if (stream === undefined) return false;
+  try {
+    const late = sleep(Math.max(end - Date.now(), 0), '', { ref: false });
+    return (await Promise.race([text(stream).catch(() => ''), late])).trim() === 'ready';
+  } finally {
+    stream.destroy();
+  }
+}
+
+async function ended(
+  engine: Engine,
+  name: string,
+  { id, exitCode, isOomKilled }: ContainerInfo,
+): Promise<CaiError> {
+  const log = (await engine.logsTail(id, 5)).trim();
+  const why = isOomKilled ? ', as it used more than its "memory"' : '';
+  const what = `the service ${quoted(name)} ended with status ${exitCode} as soon as it was started${why}`;
+  return new CaiError('CONTAINER_START', log === '' ? what : `${what}:\n${log}`);
+}

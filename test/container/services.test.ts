@@ -1,0 +1,153 @@
+import type { ContainerInfo } from '../../src/container/engine/container-info';
+import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
+import { openProgress } from '../../src/container/image/progress';
+import { ownerOf, provideServices, removeWithServices, stopWithServices } from '../../src/container/services';
+import { label } from '../../src/container/spec/spec';
+import { circumstances, containerInfo, settings } from './given';
+
+const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 2 ** 28 }];
+const owner = containerInfo({
+  id: 'f00',
+  name: 'cai-x',
+  startedAt: 5_000,
+  labels: { [label.services]: 'db' },
+});
+const name = 'cai-x-db';
+
+/** A service that runs beside `owner`, with changes. */
+const running = (changes: Partial<ContainerInfo> = {}) =>
+  containerInfo({
+    id: 'd0',
+    name,
+    startedAt: 6_000,
+    labels: { [label.service]: 'db', [label.serviceOf]: 'f00' },
+    ...changes,
+  });
+const stopped = (changes: Partial<ContainerInfo> = {}) =>
+  running({ state: 'exited', isRunning: false, exitCode: 3, ...changes });
+
+/** An engine with at most one service; `log` tells what it was asked to change. */
+class FakeEngine {
+  readonly log: string[] = [];
+  /** Whether what is started ends at once. */
+  isBroken = false;
+  /** Whether another process makes the container first. */
+  isLate = false;
+  readonly images = { find: () => Promise.resolve({ id: 'sha256:i', tags: [], labels: {}, env: [], command: ['serve'] }) }; // prettier-ignore
+
+  constructor(private service: ContainerInfo | undefined) {}
+
+  about = () => Promise.resolve(circumstances.engine);
+  inspectContainer = (which: string) => Promise.resolve(which === name ? this.service : owner);
+  createContainer = (made: string, { labels }: ContainerPlan) => {
+    this.#note('create', made);
+    this.service = stopped({ id: 'd1', startedAt: undefined, labels });
+    return Promise.resolve(this.isLate ? undefined : 'd1');
+  };
+  startContainer = (id: string) => {
+    this.#note('start', id);
+    this.service = { ...this.service!, isRunning: !this.isBroken, startedAt: 7_000, exitCode: 3 };
+    return Promise.resolve();
+  };
+  stopContainer = (id: string) => {
+    this.#note('stop', id);
+    if (this.service?.id === id) this.service = { ...this.service, isRunning: false };
+    return Promise.resolve();
+  };
+  removeContainer = (id: string) => {
+    this.#note('remove', id);
+    if (this.service?.id === id) this.service = undefined;
+    return Promise.resolve();
+  };
+  logsTail = () => Promise.resolve('no space\n');
+
+  #note(verb: string, what: string): void {
+    this.log.push(`${verb} ${what}`);
+  }
+}
+
+async function provide(engine: FakeEngine, isOutdated = false): Promise<string[]> {
+  const told: string[] = [];
+  const progress = openProgress({ write: () => true }, true);
+  const request = { settings: settings({ services }), tell: (each: string) => told.push(each), progress };
+  await provideServices(engine as unknown as Engine, owner, isOutdated, request);
+  return told;
+}
+
+describe('provideServices', () => {
+  test.each([
+    ['makes one that is not there', undefined, ['create cai-x-db', 'start d1']],
+    ['leaves one alone that runs', running(), []],
+    ['starts one that has ended with its container', stopped({ startedAt: 4_000 }), ['start d0']],
+    ['starts one again that has the network of an earlier start', running({ startedAt: 4_000 }), ['stop d0', 'start d0']],
+    ['makes one anew that was beside an earlier container', running({ labels: { [label.service]: 'db', [label.serviceOf]: 'old' } }), ['remove d0', 'create cai-x-db', 'start d1']],
+  ])('%s', async (_, found, log) => {
+    const engine = new FakeEngine(found);
+
+    expect(await provide(engine)).toEqual([]);
+    expect(engine.log).toEqual(log);
+  }); // prettier-ignore
+
+  test('tells of one that has ended by itself', async () => {
+    const engine = new FakeEngine(stopped());
+
+    expect(await provide(engine)).toEqual([
+      'the service "db" had ended with status 3, and is started again: see "cai logs --service db"',
+    ]);
+    expect(engine.log).toEqual(['start d0']);
+  });
+
+  test('fails with what one has printed that ends at once', async () => {
+    const engine = Object.assign(new FakeEngine(undefined), { isBroken: true });
+
+    await expect(provide(engine)).rejects.toMatchObject({
+      code: 'CONTAINER_START',
+      message: 'the service "db" ended with status 3 as soon as it was started:\nno space',
+    });
+    expect(engine.log).toEqual(['create cai-x-db', 'start d1']);
+  });
+
+  test('uses one that another process makes at the same time', async () => {
+    const engine = Object.assign(new FakeEngine(undefined), { isLate: true });
+
+    await provide(engine);
+
+    expect(engine.log).toEqual(['create cai-x-db', 'start d1']);
+  });
+
+  test('takes no container of somebody else', async () => {
+    const engine = new FakeEngine(running({ labels: {} }));
+
+    await expect(provide(engine)).rejects.toMatchObject({ code: 'FOREIGN_CONTAINER' });
+    expect(engine.log).toEqual([]);
+  });
+
+  test('makes none beside a container of other settings, but starts what is there', async () => {
+    const [none, some] = [new FakeEngine(undefined), new FakeEngine(stopped())];
+
+    await provide(none, true);
+    await provide(some, true);
+
+    expect([none.log, some.log]).toEqual([[], ['start d0']]);
+  });
+});
+
+test('services end before their container is removed, and only those that are beside it', async () => {
+  const [own, other] = [
+    new FakeEngine(running()),
+    new FakeEngine(running({ labels: { [label.service]: 'db', [label.serviceOf]: 'another' } })),
+  ];
+
+  for (const engine of [own, other]) await removeWithServices(engine as unknown as Engine, ownerOf(owner));
+
+  expect(own.log).toEqual(['stop d0', 'remove d0', 'remove f00']);
+  expect(other.log).toEqual(['remove f00']);
+});
+
+test('services are stopped with their container', async () => {
+  const engine = new FakeEngine(running());
+
+  await stopWithServices(engine as unknown as Engine, ownerOf(owner), 10);
+
+  expect([...engine.log].sort()).toEqual(['stop d0', 'stop f00']);
+});

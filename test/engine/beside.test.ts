@@ -1,0 +1,178 @@
+/** Services beside the container of an agent. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { buildServiceImage, serviceImage } from './service-image';
+import { buildTimeoutMs, Place } from './place';
+import { Cai, docker } from './support';
+
+beforeAll(buildServiceImage, buildTimeoutMs);
+
+const redis = `[[services]]
+name = "cache"
+image = "${serviceImage}"
+health = ["redis-cli", "ping"]
+volume = "/data"
+`;
+const postgres = `[[services]]
+name = "db"
+image = "${serviceImage}"
+command = ["postgres"]
+env = ["POSTGRES_PASSWORD=a=b"]
+health = ["pg_isready", "-h", "/run/postgresql"]
+volume = "/data"
+memory = "256MiB"
+`;
+
+/** Sends bytes to a service from inside, and prints what it answers first. */
+const ask = (name: string, port: number, bytes: string) => [
+  'node',
+  '-e',
+  `require('net').connect(${port}, '${name}', function () { this.write(Buffer.from('${bytes}', 'latin1')); }).once('data', (data) => { console.log(String(data).trim()); process.exit(); })`,
+];
+const askRedis = (command: string) => ask('cache', 6379, `${command}\\r\\n`);
+/** Source: PostgreSQL, "SSLRequest": the answer is S or N. */
+const askPostgres = ask('db', 5432, '\\0\\0\\0\\x08\\x04\\xd2\\x16\\x2f');
+
+/** Ids of the containers of services of a workspace; of the one of that name. */
+async function servicesOf({ workspace }: Place, name?: string): Promise<string[]> {
+  const labels = [
+    `containai.workspace=${workspace}`,
+    `containai.service${name === undefined ? '' : `=${name}`}`,
+  ];
+  const filters = labels.flatMap((each) => ['--filter', `label=${each}`]);
+  return (await docker('ps', '--all', '--quiet', '--no-trunc', ...filters)).split('\n').filter(Boolean);
+}
+
+async function serviceOf(place: Place, name: string): Promise<string> {
+  return (await servicesOf(place, name))[0]!;
+}
+
+async function inspect(id: string, template: string): Promise<string> {
+  return await docker('inspect', '--format', template, id);
+}
+
+describe('services of databases', () => {
+  let place: Place;
+  let ids: string[];
+
+  beforeAll(async () => {
+    place = await new Place(new Cai(`${redis}${postgres}`)).opened();
+    ids = await servicesOf(place);
+  }, buildTimeoutMs);
+
+  test('are ready, and answer at their names', async () => {
+    expect(await place.prints(askRedis('PING'))).toBe('+PONG');
+    expect(await place.prints(askPostgres)).toMatch(/^[NS]$/);
+    expect(ids).toHaveLength(2);
+  });
+
+  test('are what cai forward leads to', async () => {
+    const forward = place.cai.start(['forward', '--workspace', place.workspace, '0:6379']);
+    await forward.says('\n');
+    const [, port] = /127\.0\.0\.1:(\d+)/.exec(forward.stdout.toString())!;
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write('PING\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    forward.child.kill('SIGINT');
+    await forward.ends();
+
+    expect(answer.toString()).toBe('+PONG\r\n');
+  });
+
+  test('have no right beyond their own files, and limits', async () => {
+    const id = await serviceOf(place, 'db');
+    const fields = '{{.HostConfig.Memory}} {{.HostConfig.PidsLimit}} {{.HostConfig.Privileged}}';
+
+    expect(await inspect(id, fields)).toBe(`${256 * 2 ** 20} 1024 false`);
+    const status = await docker('exec', id, 'cat', '/proc/1/status');
+    // CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID. Source: capabilities(7).
+    expect(status).toMatch(/^CapBnd:\t00000000000000eb$/m);
+    expect(status).toMatch(/^NoNewPrivs:\t1$/m);
+    expect(status).toMatch(/^Seccomp:\t2$/m);
+    const ofPostgres = 'for each in /proc/[0-9]*; do [ "$(cat $each/comm)" != postgres ] || grep -h CapEff $each/status; done | sort -u'; // prettier-ignore
+    expect(await docker('exec', id, 'sh', '-c', ofPostgres)).toBe('CapEff:\t0000000000000000');
+  });
+
+  test('end in their own way with cai stop, and keep their data', async () => {
+    expect(await place.prints(askRedis('SET key kept'))).toBe('+OK');
+    await place.cai.start(['stop', '--workspace', place.workspace]).succeeds();
+
+    expect(await Promise.all(ids.map((id) => inspect(id, '{{.State.Running}} {{.State.ExitCode}}')))).toEqual(['false 0', 'false 0']); // prettier-ignore
+    expect(await place.prints(askRedis('GET key'))).toContain('kept');
+    expect(await place.prints(askPostgres)).toMatch(/^[NS]$/);
+    expect((await servicesOf(place)).sort()).toEqual([...ids].sort());
+  });
+
+  test('end when the container is killed, and start with it again', async () => {
+    const ended = Promise.all(ids.map((id) => docker('wait', id)));
+    await docker('kill', await place.prints(['hostname']));
+
+    expect(await ended).toEqual(['0', '0']);
+    expect(await place.prints(askRedis('GET key'))).toContain('kept');
+  });
+
+  test('are started again after they have ended, which is told', async () => {
+    await docker('kill', await serviceOf(place, 'cache'));
+
+    const { stderr } = await place.cai.run(['exec', '--workspace', place.workspace, '--', 'true']);
+
+    expect(stderr).toContain('the service "cache" had ended with status 137, and is started again');
+    expect(await place.prints(askRedis('PING'))).toBe('+PONG');
+  });
+
+  test('tell what they print by cai logs', async () => {
+    const log = async (...args: string[]) =>
+      await place.cai.run(['logs', '--workspace', place.workspace, '--service', ...args]);
+
+    expect((await log('db')).stdout.toString()).toContain('database system is ready to accept connections');
+    expect((await log('cache', '--lines', '1')).stdout.toString().trim().split('\n')).toHaveLength(1);
+    expect(await log('other')).toMatchObject({ status: 10, stderr: expect.stringContaining('there is no service "other"') as string }); // prettier-ignore
+  });
+
+  test('are left over where somebody else removes the container, until it is made again', async () => {
+    await docker('rm', '--force', await place.prints(['hostname']));
+
+    const { stdout } = await place.cai.run(['prune', '--dry-run']);
+    expect(stdout.toString()).toMatch(/-cache .*the container that it served is gone/);
+    expect(await place.prints(askRedis('GET key'))).toContain('kept');
+    expect((await servicesOf(place)).filter((id) => ids.includes(id))).toEqual([]);
+    expect(await servicesOf(place)).toHaveLength(2);
+  });
+
+  test('go with the container, and their data only where that is asked for', async () => {
+    const names = async () =>
+      (await docker('volume', 'ls', '--quiet', '--filter', `label=containai.workspace=${place.workspace}`, '--filter', 'label=containai.service')).split('\n').filter(Boolean); // prettier-ignore
+    await place.cai.start(['rm', '--workspace', place.workspace]).succeeds();
+    expect(await servicesOf(place)).toEqual([]);
+    expect(await names()).toHaveLength(2);
+
+    expect(await place.prints(askRedis('GET key'))).toContain('kept');
+    await place.cai.start(['rm', '--volumes', '--yes', '--workspace', place.workspace]).succeeds();
+    expect(await servicesOf(place)).toEqual([]);
+    expect(await names()).toEqual([]);
+  });
+});
+
+test('a service ends with a container that nothing runs in', async () => {
+  const place = await new Place(new Cai(`[container]\nidle = "1s"\n${redis}`)).opened();
+
+  expect(await docker('wait', await serviceOf(place, 'cache'))).toBe('0');
+});
+
+describe('a service that does not come up', () => {
+  test('is told with what it printed last', async () => {
+    const broken = redis.replace('health', 'command = ["sh", "-c", "echo no disk; exit 3"]\nhealth');
+    const { status, stderr } = await new Place(new Cai(broken)).run(['true']);
+
+    expect(status).toBe(11);
+    expect(stderr).toContain('the service "cache" ended with status 3 as soon as it was started:\nno disk');
+  });
+
+  test('has a network that would lead to others', async () => {
+    const { status, stderr } = await new Place(new Cai(`egress = "open"\n${redis}`)).run(['true']);
+
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/config\.toml:\d+: "network\.egress" is "open", with which other containers would reach the services/); // prettier-ignore
+  });
+});
