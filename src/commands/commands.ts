@@ -44,11 +44,10 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   'What containers reach': [
     ['network', 'show hosts and rules; log, allow, deny, forget', () => import('./workspace/network')],
   ],
-  'Files that agents have left and your programs would run': [
-    ['review', 'show them; --restore puts them aside', () => import('./workspace/review')],
-  ],
-  'Work of agents that have a copy of the workspace in a cluster': [
-    ['pull', 'bring their commits into your repository', () => import('./run/pull')],
+  'What agents have left': [
+    ['review', 'files your programs would run; --restore', () => import('./workspace/review')],
+    ['worktree', 'branches of sessions; new, merge, rm', () => import('./workspace/worktree')],
+    ['pull', 'bring commits from a copy in a cluster', () => import('./run/pull')],
   ],
   'Signing in to agents': [
     ['login AGENT', "sign in by the agent's own command", () => import('./run/login')],

@@ -80,6 +80,14 @@ export const pathsBelow = listOf(
       .every((name) => !['', '.', '..'].includes(name) && name.split('*').length - 1 <= mostStarsInName),
 );
 
+/** Files or folders below a workspace, each by its whole path. */
+export const filesBelow = listOf(
+  'a list of different paths below the repository, such as [".env", "certs/local"], without "*" and not in ".git"',
+  (word) =>
+    !/[\0*]/.test(word) &&
+    word.split('/').every((name) => !['', '.', '..'].includes(name) && name.toLowerCase() !== '.git'),
+);
+
 /** `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
 export const extraHosts = listOf(
   'a list of different strings "name:address", the address an IP or host-gateway',

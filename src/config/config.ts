@@ -19,6 +19,7 @@ import { assemble, readIfThere, readSettings, type Key, type Setting } from './c
 import {
   debianPackages,
   extraHosts,
+  filesBelow,
   folderName,
   headerName,
   hostRules,
@@ -121,6 +122,12 @@ const tables = {
   git: {
     ssh_agent: key('sshAgent', sshHosts, 'never', []),
     sign: key('isSigning', flag, 'never', false),
+  },
+  worktrees: {
+    per_session: key('perSession', flag, 'never', false),
+    // Without it: a folder in our state folder.
+    folder: key('folder', absolutePath, 'never'),
+    copy: key('copy', filesBelow, 'never', []),
   },
   protect: {
     off: key('isOff', flag, rules.only(false), false),

@@ -1,5 +1,9 @@
 /** Whether the part of a workspace's git repository that lies outside the workspace counts. */
+import { lstat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { CaiError } from '../errors';
 import type { Host } from '../system/host';
+import { isThere } from '../system/real-path';
 import { AgentFolders } from '../system/paths/agent-folders';
 import { quoted } from '../system/quoted';
 import { outerGitFolder, type OuterGitFolder } from './outer-git';
@@ -29,6 +33,25 @@ export async function findOuterGit(
 /** Records at the first use of a workspace what `findOuterGit` has found for it, unless that was refused. */
 export function recordOuterGit(root: string, host: Host, git: OuterGitFolder | undefined): void {
   recordFirst(host.folders.state, 'git-folders', root, git?.folder ?? '');
+}
+
+/**
+ * The git folder of the work tree at `root` (a real path), and the one that it shares with the other work trees of its
+ * repository. Rejects with `CaiError('WORKSPACE')` where these may be those of another repository: `purpose` is the end of
+ * the sentence that says so.
+ */
+export async function ownGitFolders(
+  root: string,
+  host: Host,
+  purpose: string,
+): Promise<{ readonly gitFolder: string; readonly common: string }> {
+  const dotGit = posix.join(root, '.git');
+  const { git, notice } = await findOuterGit(root, host);
+  if (git !== undefined) return { gitFolder: posix.join(git.folder, git.worktree ?? ''), common: git.folder };
+  const isOwn = (await lstat(dotGit)).isDirectory() && !(await isThere(posix.join(dotGit, 'commondir')));
+  if (isOwn) return { gitFolder: dotGit, common: dotGit };
+  const why = notice ?? 'its .git leads to a git folder that is not its own';
+  throw new CaiError('WORKSPACE', `${quoted(root)} ${purpose}: ${why}`);
 }
 
 /** `known`: the git folder that is recorded; `around`: the folder around the workspace that agents can write. */

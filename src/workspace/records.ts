@@ -11,9 +11,10 @@ import { unlessFails } from '../system/unless';
 
 /**
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it names. `roots`: the
- * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none.
+ * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none. `worktrees`:
+ * what we have made at that path, as `worktrees/worktrees.ts` writes it.
  */
-type RecordKind = 'trusted' | 'roots' | 'git-folders';
+type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees';
 
 /** `undefined`: nothing is recorded of that path, or the record is damaged. */
 export function recorded(state: string, kind: RecordKind, path: string): string | undefined {
@@ -49,9 +50,14 @@ export function forget(state: string, kind: RecordKind, path: string): boolean {
 
 /** Every root that a folder was recorded for: agents write in them, or have done. */
 export function recordedRoots(state: string): string[] {
-  const folder = posix.join(state, 'roots');
+  return [...new Set(allRecorded(state, 'roots').flatMap(({ value }) => value ?? []))];
+}
+
+/** Every record of a kind, in no order. */
+export function allRecorded(state: string, kind: RecordKind): ReturnType<typeof recordIn>[] {
+  const folder = posix.join(state, kind);
   const names = unlessFails(() => readdirSync(folder)) ?? [];
-  return [...new Set(names.flatMap((name) => recordIn(posix.join(folder, name)).value ?? []))];
+  return names.map((name) => recordIn(posix.join(folder, name)));
 }
 
 function fileOf(state: string, kind: RecordKind, path: string): string {

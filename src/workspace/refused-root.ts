@@ -39,11 +39,18 @@ export function rootRules(host: Host) {
     const home = heldBy(folder, homes);
     return home === undefined ? refusalOfMount(folder) : `it holds the home folder ${home}`;
   };
+  const trees = realOrSame(worktreesFolder(host.folders.state));
   const refusalOfCwd = (folder: string): string | undefined => {
+    if (folder !== trees && isInside(folder, trees)) return undefined;
     const ours = own.find(({ real }) => isInside(folder, real));
     return ours === undefined ? undefined : `it lies in cai's own folder ${ours.path}`;
   };
   return { refusalOfRoot, refusalOfCwd, refusalOfMount };
+}
+
+/** Where sessions have their worktrees, unless the user says otherwise. */
+export function worktreesFolder(state: string): string {
+  return posix.join(state, 'session-worktrees');
 }
 
 function heldBy(folder: string, guarded: readonly Guarded[]): string | undefined {

@@ -1,5 +1,6 @@
 import {
   extraHosts,
+  filesBelow,
   innerPath,
   packages,
   pathsBelow,
@@ -34,6 +35,26 @@ const cases: readonly (readonly [string, Kind<readonly string[]>, readonly strin
     pathsBelow,
     ['Makefile', 'tools/*.sh', 'packages/*/.vscode', '*', 'a*b*c*d*e/a*b*c*d*e', '.a', '...'],
     ['', '/etc', '../other', 'a/../b', './a', 'a//b', 'a/', 'a\0', '**', '**/.vscode', 'a**b', '*a*b*c*d*'],
+  ],
+  [
+    'filesBelow',
+    filesBelow,
+    ['.env', 'node_modules', 'certs/local', '.github', 'a b'],
+    [
+      '',
+      '/etc',
+      '../other',
+      'a/../b',
+      './a',
+      'a//b',
+      'a/',
+      'a\0',
+      '*',
+      'a*',
+      '.git',
+      '.git/config',
+      'a/.GIT',
+    ],
   ],
   [
     'extraHosts',

@@ -26,6 +26,7 @@ const defaults = {
   image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: [], packages: [] },
   git: { sshAgent: [], isSigning: false },
   env: { import: [] },
+  worktrees: { perSession: false, copy: [] },
   protect: { isOff: false, paths: [] },
   mounts: [],
   services: [],
@@ -146,6 +147,10 @@ describe('loadConfig', () => {
       [[credentials]]
       for = "github"
       from = "file:~/token"
+      [worktrees]
+      per_session = true
+      folder = "/srv/trees"
+      copy = [".env"]
       [protect]
       off = true
       paths = ["tools/*.sh"]
@@ -259,6 +264,7 @@ describe('loadConfig', () => {
         },
         { name: 'cache', image: 'redis', env: [], memoryBytes: 2 ** 30 },
       ],
+      worktrees: { perSession: true, folder: '/srv/trees', copy: ['.env'] },
       protect: { isOff: true, paths: ['tools/*.sh'] },
       engine: {
         kind: 'kubernetes',

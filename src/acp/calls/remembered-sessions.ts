@@ -1,9 +1,13 @@
 /** Sessions of `session/list` that no agent is asked for, from what is remembered of them. */
 import { existsSync, realpathSync } from 'node:fs';
+import type { Host } from '../../system/host';
+import { isInside } from '../../system/paths/is-inside';
+import type { WorkspaceChild } from '../child/workspace-child';
 import { lastUseOf, type SessionRecord } from '../sessions/session-file';
 import { titleOf } from '../sessions/session-memory';
 import type { SessionRecords } from '../sessions/session-records';
 import type { Workspace } from '../../workspace/root';
+import { worktreeAt } from '../../workspace/worktrees/worktrees';
 
 /** By how much an agent's time of the last activity has to be later than ours to count, in milliseconds. */
 const toleranceMs = 60_000;
@@ -16,16 +20,45 @@ const toleranceMs = 60_000;
 export function rememberedSessions(
   records: SessionRecords,
   folder: Workspace | undefined,
+  { folders }: Host,
   isWanted: (record: SessionRecord) => boolean,
 ): SessionRecord[] {
-  const isThere = once(existsSync);
+  const worktree = once((root) => worktreeAt(folders.state, root));
+  // A worktree that is gone is made again.
+  const isThere = once((root) => existsSync(root) || existsSync(worktree(root)?.repository ?? root));
   const isFolder = once((cwd) => isSame(cwd, folder!));
   return records
     .remembered()
     .filter((record) => record.updatedAt !== undefined && isWanted(record))
-    .filter(({ cwd, root }) => folder === undefined || (root === folder.root && isFolder(cwd)))
+    .filter(({ cwd, root }) => {
+      const isIn = folder === undefined || root === folder.root || worktree(root)?.repository === folder.root;
+      return isIn && (folder === undefined || isFolder(cwd));
+    })
     .filter(({ root }) => isThere(root))
     .sort((one, other) => lastUseOf(other) - lastUseOf(one));
+}
+
+/** Of each workspace that is `folder`, or a session's worktree of it, the first child. */
+export function childrenIn(
+  folder: Workspace,
+  children: readonly WorkspaceChild[],
+  { folders }: Host,
+): WorkspaceChild[] {
+  const found = new Map<string, WorkspaceChild>();
+  for (const child of children) {
+    const { root } = child;
+    if (root === undefined || found.has(root)) continue;
+    if (root === folder.root || worktreeAt(folders.state, root)?.repository === folder.root)
+      found.set(root, child);
+  }
+  return [...found.values()];
+}
+
+/** A row of an agent's list, JSON text: a session in a worktree is one of the folder in which the editor has made it. */
+export function inEditorsFolder(row: string, record: SessionRecord | undefined, { folders }: Host): string {
+  if (record === undefined || isInside(record.cwd, record.root)) return row;
+  if (worktreeAt(folders.state, record.root) === undefined) return row;
+  return JSON.stringify({ ...(JSON.parse(row) as object), cwd: record.cwd });
 }
 
 /** Remembers what an agent's list says of a session: `id` is the editor's, `row` the agent's `SessionInfo`. */
@@ -55,11 +88,12 @@ function isSame(cwd: string, { cwd: spelled, realCwd }: Workspace): boolean {
   }
 }
 
-function once(look: (path: string) => boolean): (path: string) => boolean {
-  const known = new Map<string, boolean>();
+/** Looks at each path once. */
+function once<T>(look: (path: string) => T): (path: string) => T {
+  const known = new Map<string, { readonly found: T }>();
   return (path) => {
-    const found = known.get(path) ?? look(path);
-    known.set(path, found);
+    const { found } = known.get(path) ?? { found: look(path) };
+    known.set(path, { found });
     return found;
   };
 }

@@ -11,7 +11,6 @@ import { fieldOf, jsonOf, textOf, type Message } from '../../rpc/message';
 import { editedText, replacing, type Edit } from '../../rpc/splice';
 import type { JsonObject } from '../../rpc/json';
 import type { WorkspaceChild } from '../child/workspace-child';
-import { type PathMap } from '../../system/paths/path-map';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { Children } from '../relay/children';
@@ -21,7 +20,7 @@ import type { Core } from '../relay/core';
 import { askFor, passOn } from '../relay/on-behalf';
 import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';
 import { maxPages, pageParams, pageText, rowOf } from './list-page';
-import { rememberRow, rememberedSessions } from './remembered-sessions';
+import { childrenIn, inEditorsFolder, rememberRow, rememberedSessions } from './remembered-sessions';
 import { within } from '../../system/time-limit';
 import { isInside } from '../../system/paths/is-inside';
 
@@ -59,9 +58,8 @@ interface ListPosition {
   readonly answered: ReadonlySet<string | undefined>;
   /** What to answer if there is nothing to list; one that asks for a sign-in comes before others. */
   readonly failure?: Failure | undefined;
-  /** The folder that was asked for; `map` is between the editor's paths there and the agent's. */
+  /** The folder that was asked for. */
   readonly folder?: Workspace;
-  readonly map?: PathMap;
   /** What is remembered, once it is its turn, and how much of it was listed. */
   readonly remembered?: readonly SessionRecord[];
   readonly from?: number;
@@ -148,10 +146,10 @@ export class SessionList {
     const folder = isKept
       ? await findWorkspace(path, { host: this.host })
       : await findCheckedWorkspace(path, this.host);
-    const running = this.children.usable().find((child) => child.root === folder.root);
-    const child = running ?? (isKept ? undefined : this.children.forWorkspace(folder));
-    const children = child === undefined ? [] : [child];
-    return { ...start, children, folder, map: this.children.mapFor(folder) };
+    const running = childrenIn(folder, this.children.usable(), this.host);
+    const isMissing = !isKept && !running.some(({ root }) => root === folder.root);
+    const children = isMissing ? [this.children.forWorkspace(folder), ...running] : running;
+    return { ...start, children, folder };
   }
 
   /** Answers with the next page; a child that has nothing (more), or fails, is passed over. */
@@ -159,7 +157,9 @@ export class SessionList {
     const { isKept } = this.core.sessions.records;
     let at = position;
     for (let child = at.children[0]; child !== undefined; child = at.children[0]) {
-      const page = await this.#ask(child, call, pageParams(call.message, at.map ?? child.map, at.cursor));
+      // Those of sessions' worktrees have their own.
+      const map = at.folder?.root === child.root ? this.children.mapFor(at.folder!) : child.map;
+      const page = await this.#ask(child, call, pageParams(call.message, map, at.cursor));
       const others = at.children.slice(1);
       if (page instanceof CaiError || page.isError) {
         const failure = { child, reason: page };
@@ -179,7 +179,7 @@ export class SessionList {
         };
         continue;
       }
-      const rows = this.#rowsOf(child, page, at, at.map);
+      const rows = this.#rowsOf(child, page, at, map);
       const cursor = page.fields.find((field) => field.kind === 'cursor' && field.isString);
       at = { ...at, cursor: cursor && jsonOf(page, cursor), page: at.page + 1, pages: at.pages + 1 };
       const isOver = cursor === undefined || at.pages === maxPages;
@@ -204,7 +204,7 @@ export class SessionList {
     const { folder, answered, listed, page, from = 0 } = position;
     const remembered =
       position.remembered ??
-      rememberedSessions(this.core.sessions.records, folder, ({ id, root }) => {
+      rememberedSessions(this.core.sessions.records, folder, this.host, ({ id, root }) => {
         return !answered.has(root) && !cameBefore(listed, id, page);
       });
     const end = from + pageRows;
@@ -238,7 +238,7 @@ export class SessionList {
       ids.add(id);
       if (at.listed.has(id) || at.listed.size < maxListed) at.listed.set(id, at.page);
       rememberRow(records, id, info);
-      rows.push(text);
+      rows.push(inEditorsFolder(text, records.recall(id), this.host));
     }
     return rows;
   }

@@ -13,6 +13,7 @@ import { WorkspaceChild } from '../child/workspace-child';
 import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
+import type { SessionWorkspace } from '../../workspace/worktrees/worktrees';
 import { ChildStart, type GreetingEvent } from './child-start';
 import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
@@ -45,7 +46,7 @@ export class Children {
   ) {}
 
   /** The child that serves a workspace. One is started if none runs, or if `isFresh` asks for another. */
-  forWorkspace(workspace: Workspace, isFresh = false): WorkspaceChild {
+  forWorkspace(workspace: SessionWorkspace, isFresh = false): WorkspaceChild {
     const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
     return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);
   }
@@ -79,17 +80,19 @@ export class Children {
   }
 
   /** Between the editor's paths and the agent's, for a session opened in `workspace`. */
-  mapFor(workspace: Workspace): PathMap {
-    const { root, spelledRoot, cwd, realCwd } = workspace;
-    const places = this.options.placesOf(root);
+  mapFor(workspace: SessionWorkspace): PathMap {
+    const { worktreeOf } = workspace;
+    const places = this.options.placesOf(workspace.root);
+    // The editor names a worktree by the workspace that it stands for.
+    const { root, spelledRoot, cwd, realCwd } = worktreeOf ?? workspace;
     // Where a link leads into the midst of the workspace, only the part below it has a name that way.
     const isBelow = isInside(cwd, spelledRoot);
-    const hostRoots = isBelow ? [spelledRoot, root] : [cwd, realCwd];
+    const named = isBelow ? [spelledRoot, root] : [cwd, realCwd];
     const below = isBelow ? '' : posix.relative(root, realCwd);
-    return createPathMap({
-      hostRoots,
-      agentRoots: places?.map((place) => posix.join(place, below)) ?? hostRoots,
-    });
+    // What the agent has in a worktree is another file than the one with that name in the workspace.
+    const hostRoots = worktreeOf === undefined ? named : [posix.join(workspace.root, below), ...named];
+    const seen = worktreeOf === undefined ? named : [posix.join(workspace.root, below)];
+    return createPathMap({ hostRoots, agentRoots: places?.map((place) => posix.join(place, below)) ?? seen });
   }
 
   /** Ends a child that has no session and nothing open, after the idle time. */
@@ -119,7 +122,7 @@ export class Children {
     return child;
   }
 
-  #start(workspace: Workspace | undefined): WorkspaceChild {
+  #start(workspace: SessionWorkspace | undefined): WorkspaceChild {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
     const child = this.#newChild(workspace);
@@ -168,7 +171,7 @@ export class Children {
   }
 
   /** One that has not been started. */
-  #newChild(workspace: Workspace | undefined): WorkspaceChild {
+  #newChild(workspace: SessionWorkspace | undefined): WorkspaceChild {
     const { config, host, log, recorder, writer } = this.options;
     const agent = this.options.commandFor(workspace);
     const records = recorder?.child(workspace?.root);
@@ -184,11 +187,17 @@ export class Children {
       records,
       root: workspace?.root,
       identity: workspace?.identity,
-      map: createPathMap({ hostRoots: [root], agentRoots: this.options.placesOf(root) ?? [root] }),
+      map: this.#ownMap(root, workspace?.worktreeOf),
       writer,
       inputBudgetBytes: config.acp.queueToAgentBytes,
       attempts: this.#attemptsFor(workspace?.root),
     });
+  }
+
+  /** For what is about no session. */
+  #ownMap(root: string, worktreeOf: Workspace | undefined): PathMap {
+    const named = worktreeOf === undefined ? [] : [worktreeOf.spelledRoot, worktreeOf.root];
+    return createPathMap({ hostRoots: [root, ...named], agentRoots: this.options.placesOf(root) ?? [root] });
   }
 
   #attemptsFor(root: string | undefined): Attempts {

@@ -74,7 +74,7 @@ export class SessionIds {
 
   /** Opens a session that the agent has just made. */
   openNew(child: WorkspaceChild, agentId: string, place: SessionPlace): AgentSession {
-    const cwd = place.roots[0]?.spelled ?? '';
+    const cwd = place.editorCwd ?? place.roots[0]?.spelled ?? '';
     const editorId = this.sessions.records.idForNew(agentId, child.root ?? '', cwd);
     return this.sessions.open(editorId, { ...place, agentId, child });
   }

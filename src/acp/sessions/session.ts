@@ -31,8 +31,8 @@ export interface AgentSession {
   readonly openParams?: string | undefined;
 }
 
-/** What is known of a session before an agent has it: its folders, the mapping of its paths, the params of the call. */
-export type SessionPlace = Pick<AgentSession, 'roots' | 'map' | 'openParams'>;
+/** What is known before an agent has it, with the editor's working directory where it has a worktree instead. */
+export type SessionPlace = Pick<AgentSession, 'roots' | 'map' | 'openParams'> & { editorCwd?: string };
 
 /**
  * - `closed`: no agent has it. It may be remembered, and a call that opens it may be on its way.

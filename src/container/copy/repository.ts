@@ -2,7 +2,7 @@
  * The repository of a workspace that is copied. Its files may be a stranger's: they name programs that git would run, and
  * places outside of the workspace whose content would be copied, too.
  */
-import { lstat, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
@@ -13,7 +13,7 @@ import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { isThere } from '../../system/real-path';
 import { startGit, type WorkingGit } from '../../workspace/git';
-import { findOuterGit } from '../../workspace/git-folder';
+import { ownGitFolders } from '../../workspace/git-folder';
 
 /** A repository of which a copy can be made. */
 export class Repository {
@@ -35,14 +35,7 @@ export class Repository {
         root,
         'is in no folder that pods can mount, and only the root of a git repository can be copied for them: run "git init" there, or name the folder and its volume in [[kubernetes.volumes]] of your config.toml',
       );
-    const outer = await findOuterGit(root, host);
-    const folder = outer.git?.folder ?? dotGit;
-    const isOwn = outer.git !== undefined || (await lstat(dotGit)).isDirectory();
-    if (!isOwn || (outer.git === undefined && (await isThere(posix.join(folder, 'commondir')))))
-      throw refusal(
-        root,
-        `cannot be copied: ${outer.notice ?? 'its .git leads to a git folder that is not its own'}`,
-      );
+    const { common: folder } = await ownGitFolders(root, host, 'cannot be copied');
     const found = new Repository(root, host, folder, []);
     // Git itself reads what links in its folder lead to.
     await found.checkOwn();

@@ -25,6 +25,7 @@ import { sessionIdOf } from '../../sessions/session-ids';
 import type { SessionRecord } from '../../sessions/session-file';
 import { canRelearn, relearn } from './relearn';
 import { SessionPlaces } from './places';
+import { SessionWorktrees } from './session-worktrees';
 
 /** What has become of a session that was lost. */
 export interface Restored {
@@ -43,6 +44,7 @@ interface Opening extends Pick<CallContext, 'map' | 'session'> {
 
 export class SessionOpener {
   readonly #places: SessionPlaces;
+  readonly #worktrees: SessionWorktrees;
 
   constructor(
     private readonly core: Core,
@@ -50,7 +52,9 @@ export class SessionOpener {
     private readonly mcp: McpServers,
     private readonly options: ProxyOptions,
   ) {
-    this.#places = new SessionPlaces(children, options, core.newBudget());
+    this.#worktrees = new SessionWorktrees(core, children, options);
+    core.observers.push(this.#worktrees);
+    this.#places = new SessionPlaces(children, this.#worktrees, options, core.newBudget());
   }
 
   /**
@@ -59,7 +63,8 @@ export class SessionOpener {
    */
   async openNew(call: Call, forked?: SessionRecord): Promise<void> {
     const folder = fieldOf(call.message, 'cwd') === undefined ? forked?.cwd : undefined;
-    await this.#places.use(call, folder, async ({ workspace, place }) => {
+    const wanted = forked === undefined ? 'new' : { root: forked.root };
+    await this.#places.use(call, folder, wanted, async ({ workspace, place }) => {
       if (forked !== undefined && workspace.root !== forked.root) throw forkElsewhere(forked.root);
       const sent = await this.#prepare(call, workspace.root, place);
       this.#make(this.#childFor(workspace), sent, place);
@@ -75,7 +80,7 @@ export class SessionOpener {
       await send(session);
       return;
     }
-    await this.#places.use(call, undefined, async ({ workspace, place }) => {
+    await this.#places.use(call, undefined, { root: child.root }, async ({ workspace, place }) => {
       if (workspace.root !== child.root) throw forkElsewhere(child.root);
       await send(place);
     });
@@ -87,7 +92,8 @@ export class SessionOpener {
    */
   async openKnown(call: Call, { editorId }: Session): Promise<void> {
     const { sessions } = this.core;
-    await this.#places.use(call, undefined, async ({ workspace, place }) => {
+    const root = sessions.find(editorId)?.child.root ?? sessions.records.recall(editorId)?.root;
+    await this.#places.use(call, undefined, { root }, async ({ workspace, place }) => {
       if (canRelearn(this.core, editorId))
         await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
       // An agent may have sessions of other folders, too, and knows them by other ids.
@@ -194,6 +200,7 @@ export class SessionOpener {
     const failed = (): void => {
       this.#drop(call);
       this.children.stopWhenIdle(child);
+      this.#worktrees.tidy(child.root);
     };
     this.core.toAgent(child, call, {
       map,

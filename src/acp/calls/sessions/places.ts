@@ -9,6 +9,7 @@ import { quoted } from '../../../system/quoted';
 import { isFilePath, resolvePath } from '../../../system/real-path';
 import { isAllowed } from '../../../workspace/allowed';
 import type { Workspace } from '../../../workspace/root';
+import type { SessionWorkspace } from '../../../workspace/worktrees/worktrees';
 import { recordedRoots } from '../../../workspace/records';
 import { findCheckedWorkspace } from '../../../workspace/trust';
 import type { ProxyOptions } from '../../proxy-options';
@@ -17,10 +18,11 @@ import type { Call } from '../../sessions/call';
 import type { CallBudget } from '../../sessions/call-budget';
 import type { AgentSession, SessionPlace } from '../../sessions/session';
 import { isInside } from '../../../system/paths/is-inside';
+import type { SessionWorktrees, WantedWorktree } from './session-worktrees';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
 interface Found {
-  readonly workspace: Workspace;
+  readonly workspace: SessionWorkspace;
   readonly place: SessionPlace;
 }
 
@@ -48,16 +50,22 @@ export class SessionPlaces {
   /** `budget`: for the calls that have not been sent yet. */
   constructor(
     private readonly children: Children,
+    private readonly worktrees: SessionWorktrees,
     private readonly options: ProxyOptions,
     private readonly budget: CallBudget,
   ) {}
 
   /**
-   * Finds where a call wants its session, in `folder` or else its `cwd`, and has `step` send the call there. The steps of
-   * one workspace run one after the other, in the order in which their calls came. Fails as they do, and where the call
-   * cannot be served.
+   * Finds where a call wants its session, in `folder` or else its `cwd`, or in the worktree that it wants there, and has
+   * `step` send the call there. The steps of one workspace run one after the other, in the order in which their calls
+   * came. Fails as they do, and where the call cannot be served.
    */
-  async use(call: Call, folder: string | undefined, step: (found: Found) => Promise<void>): Promise<void> {
+  async use(
+    call: Call,
+    folder: string | undefined,
+    wanted: WantedWorktree,
+    step: (found: Found) => Promise<void>,
+  ): Promise<void> {
     const { message } = call;
     const cwd = folder ?? cwdOf(message);
     if (cwd === undefined)
@@ -73,10 +81,12 @@ export class SessionPlaces {
     const turn: Turn = { cwd, workspace: this.#lookUp(cwd).catch(() => undefined), over };
     this.#turns.set(cwd, turn);
     try {
-      const found = await this.#find(message, cwd);
-      for (const earlier of before)
-        if ((await earlier.workspace)?.root === found.workspace.root) await earlier.over;
-      await step(found);
+      await this.worktrees.use(await this.#lookUp(cwd), wanted, async (workspace) => {
+        const found = await this.#find(message, workspace);
+        for (const earlier of before)
+          if ((await earlier.workspace)?.root === found.workspace.root) await earlier.over;
+        await step(found);
+      });
     } finally {
       this.budget.giveBack(call);
       void Promise.resolve(previous?.over).then(() => {
@@ -87,8 +97,9 @@ export class SessionPlaces {
   }
 
   /** For the call that opens a lost session again. Rejects with `CaiError('REPLACED')` if it has other folders now. */
-  async findAgain(message: Message, { roots }: Pick<AgentSession, 'roots'>): Promise<Found> {
-    const found = await this.#find(message, cwdOf(message)!);
+  async findAgain(message: Message, { roots, child }: AgentSession): Promise<Found> {
+    const workspace = await this.worktrees.findAgain(await this.#lookUp(cwdOf(message)!), child.root);
+    const found = await this.#find(message, workspace);
     checkSamePins(roots, found.place.roots);
     return found;
   }
@@ -104,13 +115,14 @@ export class SessionPlaces {
     return !isInside(this.options.host.home, common);
   }
 
-  async #find(message: Message, folder: string): Promise<Found> {
-    const workspace = await this.#lookUp(folder);
+  async #find(message: Message, workspace: SessionWorkspace): Promise<Found> {
     const roots = await this.#pinsFor(workspace, furtherRoots(message));
     await this.children.retire(workspace);
     // Without its own folder, the call could not be repeated.
     const openParams = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
-    return { workspace, place: { roots, map: this.children.mapFor(workspace), openParams } };
+    const editorCwd = workspace.worktreeOf?.cwd;
+    const place = { roots, map: this.children.mapFor(workspace), openParams };
+    return { workspace, place: editorCwd === undefined ? place : { ...place, editorCwd } };
   }
 
   #lookUp(cwd: string): Promise<Workspace> {
@@ -122,7 +134,7 @@ export class SessionPlaces {
   }
 
   /** The working directory and the further folders, each where agents have it. */
-  async #pinsFor(workspace: Workspace, further: readonly string[]): Promise<PinnedFolder[]> {
+  async #pinsFor(workspace: SessionWorkspace, further: readonly string[]): Promise<PinnedFolder[]> {
     const { root, cwd, realCwd, identity } = workspace;
     const given = [{ real: root, isReadOnly: false }, ...(await this.#mounts(workspace))];
     if (cwd !== realCwd) await refuseLinks('cwd', cwd, realCwd, [root]);
@@ -138,13 +150,13 @@ export class SessionPlaces {
    */
   async #pinFurther(
     folder: string,
-    workspace: Workspace,
+    workspace: SessionWorkspace,
     given: readonly Given[],
   ): Promise<PinnedFolder | undefined> {
     const key = 'additionalDirectories';
     if (!isFilePath(folder))
       throw new CaiError('INVALID_PARAMS', `${key}: ${quoted(folder)} is not an absolute path`);
-    const spelled = posix.resolve(folder);
+    const spelled = inWorktree(posix.resolve(folder), workspace);
     const isEverywhere = this.#seesAll(workspace);
     if (!isEverywhere && !this.#canSee(spelled, workspace)) throw notServed(folder);
     const real = await realpath(spelled).catch(() => undefined);
@@ -199,6 +211,13 @@ async function refuseLinks(
     'WORKSPACE',
     `${key}: ${quoted(path)} leads through the link ${quoted(link)}, where an agent can make links: if that is right, name ${quoted(real)} instead`,
   );
+}
+
+/** A folder that the editor names in the workspace that a worktree stands for, as it is in the worktree. */
+function inWorktree(folder: string, { root, worktreeOf }: SessionWorkspace): string {
+  const named =
+    worktreeOf && [worktreeOf.spelledRoot, worktreeOf.root].find((each) => isInside(folder, each));
+  return named === undefined ? folder : posix.join(root, posix.relative(named, folder));
 }
 
 function cwdOf(message: Message): string | undefined {

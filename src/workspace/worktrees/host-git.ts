@@ -1,0 +1,105 @@
+/**
+ * Git, run on this machine in a work tree in which agents write: it checks files out, compares and merges them, and runs
+ * no program for that but those of the user's own configuration.
+ */
+import { text } from 'node:stream/consumers';
+import type { Host } from '../../system/host';
+import { CaiError } from '../../errors';
+import { quoted } from '../../system/quoted';
+import { askGit, startGit } from '../git';
+import { ownGitFolders } from '../git-folder';
+
+/**
+ * What names a program, or makes git run one, and what makes it an error that one is missing. Source: git-config(1) of
+ * git 2.54.
+ */
+const programKeys =
+  /^(?:filter\..*\.(?:clean|smudge|process|required)|merge\..*\.driver|diff\.(?:.*\.)?(?:external|command|textconv)|branch\..*\.mergeoptions|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|core\.(?:editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand)|credential\.(?:.*\.)?helper|hook\..*\.(?:command|event)|gc\.recentobjectshook)$/s;
+
+/** Nothing in the background, in other repositories, or in an editor. */
+const settings = ['submodule.recurse=false', 'gc.auto=0', 'maintenance.auto=false', 'core.editor=true'];
+
+/** Git in one work tree. */
+export class HostGit {
+  private constructor(
+    /** The top of the work tree, a real path. */
+    readonly root: string,
+    /** What all work trees of the repository share. */
+    readonly common: string,
+    private readonly place: readonly string[],
+    private readonly host: Host,
+    private readonly config: readonly string[],
+  ) {}
+
+  /** Rejects with `CaiError('WORKSPACE')` where git cannot be run safely. */
+  static async at(root: string, host: Host): Promise<HostGit> {
+    // Git opens no repository of another user, but would not look once it is told where to go.
+    if (!(await isWorkTree(root, host)))
+      throw new CaiError('WORKSPACE', `${quoted(root)} is not the top of a git repository that git opens`);
+    const { gitFolder, common } = await ownGitFolders(root, host, 'has a git repository that cannot be used');
+    const place = ['-C', root, `--git-dir=${gitFolder}`, `--work-tree=${root}`];
+    const listed = await new HostGit(root, common, place, host, []).ask([
+      'config',
+      '--list',
+      '--show-scope',
+      '-z',
+    ]);
+    return new HostGit(root, common, place, host, [...settings, ...overridesOf(root, listed)]);
+  }
+
+  /** What git prints, without the last newline. Rejects with `CaiError('WORKSPACE')` and what git complained of. */
+  async ask(args: readonly string[]): Promise<string> {
+    const { stdout, failure } = await this.run(args);
+    if (failure !== undefined) throw failure;
+    return stdout.replace(/\n$/, '');
+  }
+
+  /** What git prints, and why it failed, if it did. */
+  async run(args: readonly string[]): Promise<{ readonly stdout: string; readonly failure?: CaiError }> {
+    const { host, config, place, common } = this;
+    const git = startGit([...place, ...args], { host, config, env: { GIT_COMMON_DIR: common } });
+    git.stdin.end();
+    const stdout = await text(git.stdout);
+    const failure = await git.ended.then(
+      () => undefined,
+      (reason: unknown) => reason as CaiError,
+    );
+    return { stdout, ...(failure !== undefined && { failure }) };
+  }
+}
+
+/** Whether a folder (a real path) is the top of a work tree of git, by what git says. */
+export async function isWorkTree(root: string, host: Host): Promise<boolean> {
+  const top = await askGit(['-C', root, 'rev-parse', '--show-toplevel'], { host }).catch(() => '');
+  return top === `${root}\n`;
+}
+
+/** What the repository sets of such keys, set to what the user's own configuration says, or to nothing. */
+function overridesOf(root: string, listed: string): string[] {
+  const own = new Map<string, string>();
+  const inRepository = new Set<string>();
+  const parts = listed.split('\0');
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [, key, value = ''] = /^([^\n]*)\n?(.*)$/s.exec(parts[at + 1]!)!;
+    if (key === undefined) continue;
+    if (['system', 'global'].includes(parts[at]!)) own.set(key, value);
+    else if (programKeys.test(key)) inRepository.add(key);
+    // An agent can write the file of its worktree that would count then, at any time.
+    else if (key === 'extensions.worktreeconfig' && value !== 'false')
+      throw refusal(root, key, 'lets worktrees have configurations');
+    else if (key.startsWith('includeif.')) throw refusal(root, key, 'includes files by a condition');
+  }
+  return [...inRepository].map((key) => {
+    // Up to the first "=", git takes a setting for its key.
+    if (key.includes('=')) throw refusal(root, key, 'names a program');
+    // An empty driver would keep one side and say nothing; one that fails leaves a conflict.
+    return `${key}=${own.get(key) ?? (key.endsWith('.driver') ? 'false' : '')}`;
+  });
+}
+
+function refusal(root: string, key: string, what: string): CaiError {
+  return new CaiError(
+    'WORKSPACE',
+    `git cannot be run safely in ${quoted(root)}, because its own configuration ${what} (${quoted(key)}): put that into your own configuration of git, or take it out`,
+  );
+}

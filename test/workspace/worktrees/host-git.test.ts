@@ -1,0 +1,125 @@
+import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HostGit } from '../../../src/workspace/worktrees/host-git';
+import { mergeWorktree } from '../../../src/workspace/worktrees/merge';
+import { changesIn, makeWorktree, removeUnchanged } from '../../../src/workspace/worktrees/worktrees';
+import { git } from '../../support/git';
+import { Repository } from './repository';
+
+let user: Repository;
+beforeEach(() => {
+  user = new Repository();
+});
+const hasRun = (): boolean => existsSync(join(user.folder, 'mark'));
+
+/** Makes a worktree in which an agent changes and commits a file, and merges it. */
+async function goThrough(): Promise<void> {
+  const { host, root } = user;
+  const worktree = await makeWorktree(root, { isOfSession: true }, { copy: [] }, host);
+  user.write('file', 'of the agent\n', worktree.folder);
+  await changesIn(worktree, host);
+  user.plainly(() => {
+    user.commit('two', worktree.folder);
+    user.write('other', 'of the user\n');
+    user.commit('other');
+  });
+  await mergeWorktree(worktree, host);
+  await removeUnchanged(worktree, host);
+}
+
+describe('what the repository itself names is not run', () => {
+  const keys: readonly (readonly [string, string])[] = [
+    ['filter.x.clean', ''],
+    ['filter.x.smudge', ''],
+    ['filter.x.process', ''],
+    ['core.fsmonitor', ''],
+    ['gpg.program', ''],
+    ['core.editor', ''],
+  ];
+  test.each(keys)('%s', async (key) => {
+    user.write('.gitattributes', 'file filter=x\n');
+    user.commit('attributes');
+    git(user.root, 'config', 'filter.x.required', String(key.startsWith('filter.')));
+    git(user.root, 'config', 'commit.gpgSign', String(key === 'gpg.program'));
+    git(user.root, 'config', key, user.evil);
+    await goThrough().catch((reason: unknown) => {
+      // Whoever wants signatures by that program gets no commit.
+      if (key !== 'gpg.program') throw reason;
+    });
+    expect(hasRun()).toBe(false);
+  });
+
+  test('hooks', async () => {
+    // Not the user's own git.
+    user.plainly = (act) => {
+      const [hooks, aside] = [join(user.root, '.git/hooks'), join(user.folder, 'hooks')];
+      renameSync(hooks, aside);
+      act();
+      renameSync(aside, hooks);
+    };
+    for (const name of [
+      'post-checkout',
+      'pre-merge-commit',
+      'post-merge',
+      'commit-msg',
+      'reference-transaction',
+    ]) {
+      const hook = join(user.root, '.git/hooks', name);
+      mkdirSync(join(hook, '..'), { recursive: true });
+      writeFileSync(hook, `#!/bin/sh\n${user.evil}\n`);
+      chmodSync(hook, 0o755);
+    }
+    await goThrough();
+    expect(hasRun()).toBe(false);
+  });
+
+  test('a merge driver: what it would merge is a conflict', async () => {
+    const { host, root } = user;
+    user.write('.gitattributes', 'file merge=x\n');
+    user.commit('attributes');
+    git(root, 'config', 'merge.x.driver', user.evil);
+    const worktree = await makeWorktree(root, { isOfSession: true }, { copy: [] }, host);
+    user.plainly(() => {
+      for (const folder of [root, worktree.folder]) {
+        user.write('file', `of ${folder}\n`, folder);
+        user.commit('two', folder);
+      }
+    });
+    await expect(mergeWorktree(worktree, host)).rejects.toThrow('have changed the same places');
+    expect(hasRun()).toBe(false);
+  });
+});
+
+test('what the user’s own configuration names is run, whatever the repository says', async () => {
+  user.write('.gitattributes', 'file filter=x\n');
+  user.commit('attributes');
+  git(user.root, 'config', '--file', join(user.home, '.gitconfig'), 'filter.x.smudge', user.evil);
+  git(user.root, 'config', 'filter.x.smudge', 'false');
+  await goThrough();
+  expect(hasRun()).toBe(true);
+});
+
+describe('at fails', () => {
+  const failure = async (root = user.root): Promise<string> =>
+    await HostGit.at(root, user.host).then(
+      () => '',
+      (reason: unknown) => (reason as Error).message,
+    );
+
+  test('for what cannot be overridden', async () => {
+    git(user.root, 'config', 'includeIf.onbranch:cai/**.path', 'evil');
+    expect(await failure()).toContain('includes files by a condition ("includeif.onbranch:cai/**.path")');
+    git(user.root, 'config', '--remove-section', 'includeIf.onbranch:cai/**');
+    git(user.root, 'config', 'filter.a=b.clean', user.evil);
+    expect(await failure()).toContain('names a program ("filter.a=b.clean")');
+    git(user.root, 'config', '--remove-section', 'filter.a=b');
+    git(user.root, 'config', 'extensions.worktreeConfig', 'true');
+    expect(await failure()).toContain('lets worktrees have configurations ("extensions.worktreeconfig")');
+  });
+
+  test('for a folder that is no top of a work tree', async () => {
+    mkdirSync(join(user.root, 'sub'));
+    expect(await failure(join(user.root, 'sub'))).toContain('is not the top of a git repository');
+    expect(await failure(user.home)).toContain('is not the top of a git repository');
+  });
+});

@@ -1,0 +1,61 @@
+/** A user's repository, with a commit, for tests of worktrees. */
+import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Host } from '../../../src/system/host';
+import { git } from '../../support/git';
+import { newFolder } from '../../support/temp-folder';
+
+/** One user, with one repository. */
+export class Repository {
+  readonly folder = realpathSync(newFolder());
+  readonly home = join(this.folder, 'home');
+  readonly root = join(this.folder, 'shop');
+  readonly host = new Host({ PATH: process.env.PATH, HOME: this.home });
+
+  /** Its branch is `main`, with the files `file` and `.gitignore`. */
+  constructor() {
+    mkdirSync(this.home);
+    mkdirSync(this.root);
+    git(this.root, 'init', '-q', '-b', 'main');
+    this.write('file', 'one\n');
+    this.write('.gitignore', '.env\nnode_modules\n');
+    this.commit('one');
+    for (const [key, value] of [['name', 't'], ['email', 't@t']]) git(this.home, 'config', '--file', join(this.home, '.gitconfig'), `user.${key}`, value!); // prettier-ignore
+  }
+
+  /** Writes a file below the work tree, or below `root`. */
+  write(path: string, content: string, root = this.root): void {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+
+  /** Commits all that there is. */
+  commit(message: string, root = this.root): void {
+    git(root, 'add', '-A');
+    git(root, 'commit', '-q', '-m', message);
+  }
+
+  /** The branches, sorted. */
+  get branches(): string[] {
+    return git(this.root, 'branch', '--format=%(refname:short)').trim().split('\n');
+  }
+
+  /** Does something with git as if the repository's configuration were as git made it. */
+  plainly(act: () => void): void {
+    const [config, aside] = [join(this.root, '.git/config'), join(this.folder, 'config')];
+    renameSync(config, aside);
+    writeFileSync(config, '[core]\n\trepositoryformatversion = 0\n\tbare = false\n');
+    try {
+      act();
+    } finally {
+      renameSync(aside, config);
+    }
+  }
+
+  /** The path of a program that leaves the file `mark` in `folder`, and prints what it reads. */
+  get evil(): string {
+    const program = join(this.folder, 'evil');
+    writeFileSync(program, `#!/bin/sh\ntouch ${join(this.folder, 'mark')}\nexec cat\n`, { mode: 0o755 });
+    return program;
+  }
+}
