@@ -100,6 +100,8 @@ const tables = {
     cpus: key('cpus', decimal(0.01), rules.lower),
     disk: key('diskBytes', size('64MiB'), rules.lower),
     pids: key('pids', wholeNumber(64), rules.lower, 1_024),
+    // Without it: a quarter of the container's memory, at least 64 MiB.
+    shm: key('shmBytes', size('1MiB'), rules.lower),
     // 0: the container is kept for ever.
     idle: key('idleMs', duration(), rules.sooner, '30m'),
     extra_hosts: key('extraHosts', extraHosts, 'never', []),

@@ -49,7 +49,18 @@ export function commandEnvironment(
     // Debian's pip would refuse, for the sake of Debian's own packages; as an ordinary user it installs below the home folder.
     ['PIP_BREAK_SYSTEM_PACKAGES', '1'],
   ] as const;
-  return [...inside, ...user, ...networkVariables(config.network), ...imported];
+  return [...localVariables(env), ...inside, ...user, ...networkVariables(config.network), ...imported];
+}
+
+/**
+ * What an image seldom says: the time zone of this machine, unless TZ is a path on it, and the locale that every image has.
+ */
+function localVariables({ TZ = '' }: NodeJS.ProcessEnv): Variables {
+  // Undefined or Etc/Unknown for what has no name.
+  const found = new Intl.DateTimeFormat().resolvedOptions().timeZone as string | undefined;
+  const zone = /^[A-Za-z<][\w+/,.<>-]*$/.test(TZ) ? TZ : found;
+  const known = zone === undefined || zone === 'Etc/Unknown' ? [] : [['TZ', zone] as const];
+  return [...known, ['LANG', 'C.UTF-8']];
 }
 
 /** `devcontainer`: as `RunningContainer` has it. */

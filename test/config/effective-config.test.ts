@@ -119,6 +119,7 @@ describe('loadWorkspaceConfig', () => {
     ['container.cpus = 2', 'container.cpus = 1', 'container.cpus'],
     ['container.disk = "2GiB"', 'container.disk = "1GiB"', 'container.disk'],
     ['container.pids = 1025', '', 'container.pids'],
+    ['container.shm = "2MiB"', 'container.shm = "1MiB"', 'container.shm'],
     ['container.idle = "31m"', '', 'container.idle'],
     ['container.idle = "0s"', '', 'container.idle'],
     ['image.auto_build = true', 'image.auto_build = false', 'image.auto_build'],

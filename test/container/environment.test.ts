@@ -7,8 +7,15 @@ const container = { env: ['PATH=/bin', 'A=b=c', 'EMPTY='], hostname: 'box' };
 describe('commandEnvironment', () => {
   it('is that of the container, with the user of it', () => {
     expect(
-      commandEnvironment(container, { env: { import: [] }, network }, { SECRET: 'x' }, settings),
+      commandEnvironment(
+        container,
+        { env: { import: [] }, network },
+        { SECRET: 'x', TZ: 'Asia/Tokyo' },
+        settings,
+      ),
     ).toEqual([
+      ['TZ', 'Asia/Tokyo'],
+      ['LANG', 'C.UTF-8'],
       ['PATH', '/bin'],
       ['A', 'b=c'],
       ['EMPTY', ''],
@@ -20,6 +27,26 @@ describe('commandEnvironment', () => {
       ['NPM_CONFIG_PREFIX', '/home/agent/.local'],
       ['PIP_BREAK_SYSTEM_PACKAGES', '1'],
     ]);
+  });
+
+  it.each([
+    ['JST-9', 'JST-9'],
+    ['<+03>-3', '<+03>-3'],
+    [':/etc/localtime', undefined],
+    ['/srv/zone', undefined],
+    [undefined, undefined],
+  ])('with TZ=%s has the time zone %s, or where there is none the one of this process', (TZ, zone) => {
+    const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const set = commandEnvironment(container, { env: { import: [] }, network }, { TZ }, settings);
+
+    expect(new Map(set).get('TZ')).toBe(zone ?? own);
+  });
+
+  it('has the time zone and the locale of the image where that sets them', () => {
+    const env = ['TZ=Etc/GMT+7', 'LANG=de_DE.UTF-8'];
+    const set = commandEnvironment({ env, hostname: 'box' }, { env: { import: [] }, network }, {}, settings);
+
+    expect(Object.fromEntries(set)).toMatchObject({ TZ: 'Etc/GMT+7', LANG: 'de_DE.UTF-8' });
   });
 
   it('finds programs that an agent has installed after those of the image, and nothing in the current folder', () => {
@@ -60,7 +87,9 @@ describe('commandEnvironment', () => {
     const config = { env: { import: ['KEY', 'UNSET', 'EMPTY'] }, network };
 
     expect(
-      commandEnvironment(container, config, { KEY: 'k', EMPTY: '', SECRET: 'x' }, settings).slice(10),
+      commandEnvironment(container, config, { KEY: 'k', EMPTY: '', SECRET: 'x', TZ: 'UTC' }, settings).slice(
+        12,
+      ),
     ).toEqual([
       ['KEY', 'k'],
       ['EMPTY', ''],
@@ -76,7 +105,7 @@ describe('commandEnvironment', () => {
     };
     const config = { env: { import: [] }, network: { ...network, ...proxies } };
 
-    expect(commandEnvironment(container, config, {}, settings).slice(10)).toEqual([
+    expect(commandEnvironment(container, config, { TZ: 'UTC' }, settings).slice(12)).toEqual([
       ['https_proxy', 'http://p:1'],
       ['HTTPS_PROXY', 'http://p:1'],
       ['no_proxy', 'local'],
@@ -93,7 +122,7 @@ describe('commandEnvironment', () => {
     const proxies = { egress: 'ask', httpsProxy: 'http://p:1', npmRegistry: 'http://r/' } as const;
     const config = { env: { import: [] }, network: { ...network, ...proxies } };
 
-    expect(commandEnvironment(container, config, {}, settings).slice(10)).toEqual([
+    expect(commandEnvironment(container, config, { TZ: 'UTC' }, settings).slice(12)).toEqual([
       ['npm_config_registry', 'http://r/'],
     ]);
   });

@@ -99,6 +99,13 @@ describe('the environment of a command', () => {
     });
     expect(arrived.get('PATH')).toMatch(/\/usr\/bin/);
   });
+
+  test('has the time zone of this machine, and its characters', async () => {
+    const env = { TZ: 'Asia/Tokyo', LANG: 'de_DE.UTF-8' };
+
+    expect(await place.prints(['date', '-d', '@0', '+%H%z'], { env })).toBe('09+0900');
+    expect(await place.prints(['locale', 'charmap'], { env })).toBe('UTF-8');
+  });
 });
 
 describe('the folder that a command starts in', () => {

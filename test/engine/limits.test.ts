@@ -8,7 +8,7 @@ const [pids, memoryMebibytes] = [80, 160];
 let place: Place;
 
 beforeAll(async () => {
-  const limits = `[container]\npids = ${pids}\nmemory = "${memoryMebibytes}MiB"\n`;
+  const limits = `[container]\npids = ${pids}\nmemory = "${memoryMebibytes}MiB"\nshm = "80MiB"\n`;
   place = await new Place(new Cai(limits)).opened();
 }, buildTimeoutMs);
 
@@ -65,6 +65,14 @@ describe('the limit of processes', () => {
 });
 
 describe('the limit of memory', () => {
+  test('has as much to share as was asked for', async () => {
+    const write = (mebibytes: number) => `head -c ${mebibytes}M /dev/zero > /dev/shm/x`;
+
+    expect(await place.prints(['sh', '-c', `${write(70)} && du -m /dev/shm/x`])).toBe('70\t/dev/shm/x');
+    expect((await place.run(['sh', '-c', write(90)])).stderr).toContain('No space left on device');
+    await place.prints(['rm', '/dev/shm/x']);
+  });
+
   test('holds, and is named where it kills', async () => {
     const { status, stderr } = await place.run(['perl', '-e', '$x = "x" x (400 << 20); print length $x']);
 
@@ -83,13 +91,15 @@ describe('the limit of memory', () => {
     expect((await other.succeeds()).stdout.toString()).toBe('one two');
   });
 
-  test('is half of the machine, but no more than 8 GiB, without a configuration', async () => {
+  test('is half of the machine, but no more than 8 GiB, without a configuration, and a quarter of that is shared', async () => {
     const [usual] = [await new Place().opened()];
     const total = Number(await docker('info', '--format', '{{.MemTotal}}'));
 
     const expected = Math.min(8 * 2 ** 30, Math.floor(total / 2));
     expect(
-      await usual.inspect('{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}} {{.HostConfig.PidsLimit}}'),
-    ).toBe(`${expected} ${expected} 1024`);
+      await usual.inspect(
+        '{{.HostConfig.Memory}} {{.HostConfig.MemorySwap}} {{.HostConfig.PidsLimit}} {{.HostConfig.ShmSize}}',
+      ),
+    ).toBe(`${expected} ${expected} 1024 ${Math.floor(expected / 4)}`);
   });
 });

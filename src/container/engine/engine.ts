@@ -46,6 +46,8 @@ export interface ContainerPlan {
   readonly rights: ContainerRights;
   /** How many processors it may use; 0: all. */
   readonly cpus: number;
+  /** Size of `/dev/shm`, which counts as memory, in bytes; absent: as the engine has it. */
+  readonly shmBytes?: number;
   /** Names that only it knows: `name:address`. */
   readonly extraHosts: readonly string[];
   /** Names that only it knows, too, for its own loopback address; absent: none. */

@@ -11,6 +11,7 @@ import {
   ownerLabels,
   recordedOf,
   rightsOf,
+  sharedMemoryOf,
   systemCaFile,
   volumeLabels,
   type Circumstances,
@@ -48,6 +49,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
     mounts: mountsOf(settings, circumstances.user),
     // Engines refuse more than there are.
     cpus: can.cpus ? Math.min(settings.cpus ?? 0, cpus) : 0,
+    shmBytes: sharedMemoryOf(settings, circumstances),
     // Without a network, names are looked up by the proxy of `src/network/egress/`.
     extraHosts: settings.extraHosts,
     ...(services.length > 0 && { loopbackNames: services }),

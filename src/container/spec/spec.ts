@@ -176,18 +176,32 @@ export function recordedOf(settings: Settings, circumstances: Circumstances): Re
 
 /** What it may do and use. */
 export function rightsOf(settings: Settings, { user, engine }: Circumstances): ContainerRights {
-  const { memoryAtMostBytes = mostMemoryBytes } = settings;
-  const usual = Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
   return {
     capabilities: user.uid === 0 ? rootCapabilities : [],
     isConfined: true,
     hasNetwork: settings.hasNetwork,
     seccomp: engine.seccomp,
     cgroups: 'private',
-    memoryBytes: engine.can.memory ? (settings.memoryBytes ?? usual) : 0,
+    memoryBytes: engine.can.memory ? memoryOf(settings, engine) : 0,
     pids: engine.can.pids ? settings.pids : 0,
     publishedOn: [],
   };
+}
+
+function memoryOf(
+  { memoryBytes, memoryAtMostBytes = mostMemoryBytes }: LimitSettings,
+  engine: Circumstances['engine'],
+): number {
+  return memoryBytes ?? Math.min(mostMemoryBytes, Math.floor(engine.memoryBytes / 2), memoryAtMostBytes);
+}
+
+/** What engines give by themselves, which browsers and databases find too little. */
+const leastSharedMemoryBytes = 64 * 2 ** 20;
+
+/** Size of `/dev/shm`, in bytes. What lies there counts as memory of the container. */
+export function sharedMemoryOf(settings: LimitSettings, { engine }: Pick<Circumstances, 'engine'>): number {
+  const quarter = Math.floor(memoryOf(settings, engine) / 4);
+  return settings.shmBytes ?? Math.max(leastSharedMemoryBytes, quarter);
 }
 
 /** One line for a mount. */

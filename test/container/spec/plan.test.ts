@@ -70,6 +70,15 @@ describe('planOf', () => {
     expect(plan(wanted).rights.memoryBytes).toBe(expected);
   });
 
+  it.each([
+    [{}, 2 ** 30],
+    [{ memoryBytes: 2 ** 30 }, 2 ** 28],
+    [{ memoryBytes: 2 ** 26 }, 2 ** 26],
+    [{ memoryBytes: 2 ** 30, shmBytes: 2 ** 29 }, 2 ** 29],
+  ])('gives it a quarter of its memory to share, but 64 MiB, unless it is told: %j', (wanted, expected) => {
+    expect(plan(wanted).shmBytes).toBe(expected);
+  });
+
   it('asks for no more processors than there are', () => {
     expect([{}, { cpus: 1.5 }, { cpus: 64 }, { cpus: 1e300 }].map((each) => plan(each).cpus)).toEqual([
       0, 1.5, 4, 4,

@@ -39,6 +39,7 @@ function hostConfigOf({ rights, mounts, volumeLabels, ...plan }: ContainerPlan) 
     NanoCpus: Math.round(plan.cpus * 1e9),
     PidsLimit: rights.pids,
     ...networkConfig(plan, rights.hasNetwork),
+    ...(plan.shmBytes !== undefined && { ShmSize: plan.shmBytes }),
     Mounts: mounts.map(({ type, source, target, isReadOnly }) => ({
       Type: type,
       Source: source,

@@ -21,6 +21,7 @@ describe('createBody', () => {
       Memory: plan.rights.memoryBytes,
       MemorySwap: plan.rights.memoryBytes,
       NanoCpus: 1.5e9,
+      ShmSize: 2 ** 30,
       NetworkMode: 'none',
     });
     for (const none of ['Privileged', 'PortBindings']) expect(body.HostConfig).not.toHaveProperty(none);

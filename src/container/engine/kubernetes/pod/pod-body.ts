@@ -37,6 +37,7 @@ export interface PodRequest {
 export function podBody({ name, secretName, imageEnv, plan, entries, wanted, limitSeconds }: PodRequest) {
   const own = podMounts(plan.mounts, wanted.volumes);
   const kept = own.mounts.filter(({ name: volume }) => own.claimed.has(volume));
+  const memory = sharedMemory(plan);
   const wall = podWall(plan.rights.hasNetwork);
   const files = podFiles([...entries, ...wall.entries], secretName, { home: agentHome, kept });
   const labels = {
@@ -56,7 +57,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
     command: plan.command.map(literal),
     workingDir: plan.workingFolder,
     env: environmentOf(imageEnv, { ...plan.env, CAI_PORT: String(doorPort), CAI_FILTER: '1' }),
-    volumeMounts: byDepth([...files.mounts, ...own.mounts]),
+    volumeMounts: byDepth([...files.mounts, ...own.mounts, ...memory.mounts]),
   };
   const first: PodContainer & object = {
     ...shared,
@@ -73,7 +74,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
     spec: {
       ...podSettings(plan, wanted),
       ...(limitSeconds !== undefined && { activeDeadlineSeconds: limitSeconds }),
-      volumes: [...files.volumes, ...own.volumes],
+      volumes: [...files.volumes, ...own.volumes, ...memory.volumes],
       initContainers: [first],
       containers: [main],
     },
@@ -113,6 +114,16 @@ function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, want
       ...(uid !== 0 && { runAsNonRoot: true }),
       ...(rights.seccomp === engineProfile && { seccompProfile: { type: 'RuntimeDefault' } }),
     },
+  };
+}
+
+/** Without it the runtime gives 64 MiB. Source: Kubernetes, "Volumes", emptyDir. */
+function sharedMemory({ shmBytes }: ContainerPlan) {
+  if (shmBytes === undefined) return { volumes: [], mounts: [] };
+  const emptyDir = { medium: 'Memory', sizeLimit: String(shmBytes) };
+  return {
+    volumes: [{ name: 'cai-shm', emptyDir }],
+    mounts: [{ name: 'cai-shm', mountPath: '/dev/shm' }],
   };
 }
 

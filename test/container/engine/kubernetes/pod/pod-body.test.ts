@@ -77,6 +77,21 @@ describe('podBody', () => {
     });
   });
 
+  test('shares memory in a volume, which is none of the mounts that are told of', () => {
+    const { pod: sharing } = podBody({ ...request, plan: { ...plan, shmBytes: 2 ** 20 } });
+
+    expect(sharing.spec.volumes).toContainEqual({
+      name: 'cai-shm',
+      emptyDir: { medium: 'Memory', sizeLimit: '1048576' },
+    });
+    expect(sharing.spec.containers[0]!.volumeMounts).toContainEqual({
+      name: 'cai-shm',
+      mountPath: '/dev/shm',
+    });
+    const told = { ...sharing, metadata: { ...sharing.metadata, uid } } as unknown as Pod;
+    expect(containerInfoOf(told, volumes).mounts).toEqual(containerInfoOf(made, volumes).mounts);
+  });
+
   test('has only what can be selected as labels, and all of them as annotations', () => {
     expect(pod.metadata.labels).toEqual({ 'containai.managed': 'true', 'containai.user': '1000' });
     expect(JSON.parse(pod.metadata.annotations['containai.labels']!)).toEqual(plan.labels);
