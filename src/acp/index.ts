@@ -1,5 +1,6 @@
 /** The door to `acp/`: what commands need to serve an editor, and to read what it has left. */
 export { DelayObserver } from './observers/delay-observer';
+export { MentionObserver } from './observers/mention-observer';
 export { ReviewObserver } from './observers/review-observer';
 export { type HelloOptions, readHello, resultFor } from './profiles/initialize';
 export { type KnownAnswer, Profiles } from './profiles/profiles';

@@ -71,14 +71,21 @@ describe('the disk budget', () => {
   });
 
   test(
-    'is told of in the thread at 80 %',
+    'is told of in the thread at 80 %, and so are other limits',
     async () => {
       await provideImages(agent);
-      const scene = await Scene.open({ cai: new Cai(hostileConfig() + config) });
+      const limits = 'memory = "300MiB"\npids = 120\n';
+      const scene = await Scene.open({ cai: new Cai(hostileConfig() + config + limits) });
 
       await scene.sh(`head -c ${54 * 2 ** 20} /dev/zero > /tmp/first`);
 
       await scene.editor.hears(scene.session, "The agent's container has used 80 % of the 64 MiB of disk");
+      await scene.tries(`perl -e '$x = "x" x (600 << 20)'`);
+      await scene.editor.hears(scene.session, "The agent's container has run out of memory");
+      await scene.tries(
+        `perl -e 'while (defined($pid = fork)) { if (!$pid) { sleep 1000 } push @all, $pid } kill 9, @all'`,
+      );
+      await scene.editor.hears(scene.session, "The agent's container has as many processes as it may have");
       await scene.close();
     },
     buildTimeoutMs,

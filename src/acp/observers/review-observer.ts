@@ -6,16 +6,10 @@ import type { Message } from '../../rpc/message';
 import { hostSocketsIn } from '../../workspace/host-sockets';
 import { Watch, type News } from '../../workspace/review/watch';
 import type { AgentSession } from '../sessions/session';
-import { printableLine } from '../../system/quoted';
 import type { Core } from '../relay/core';
 import type { SessionObserver } from '../sessions/observer';
-import { tellInThread } from '../relay/thread';
+import { named, tellInThread } from '../relay/thread';
 import { isInside } from '../../system/paths/is-inside';
-
-/** Of more files only the number is told; `cai review` lists all. */
-const maxNamed = 10;
-/** Longer names are cut, in characters. */
-const maxNameLength = 200;
 
 /** Follows the sessions of one proxy whose agents run in containers. */
 export class ReviewObserver implements SessionObserver {
@@ -101,15 +95,4 @@ function foldersOf({ child, roots }: AgentSession): string[] {
   const root = child.root!;
   const inside = roots.map(({ real }) => real).filter((real) => isInside(real, root));
   return [...new Set([root, ...inside])];
-}
-
-/** An agent chooses the names, and an editor may show the text with markup. */
-function named(paths: readonly string[]): string {
-  const names = paths.slice(0, maxNamed).map((path) => {
-    const text = printableLine(path).replaceAll('`', '\ufffd');
-    const name = `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
-    return text.endsWith('/') ? `${name} (other users of this machine can write there)` : name;
-  });
-  const rest = paths.length - names.length;
-  return rest === 0 ? names.join(', ') : `${names.join(', ')} and ${rest} more`;
 }

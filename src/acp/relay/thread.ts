@@ -3,6 +3,7 @@ import { ownMessage, ownUpdateLine } from '../../rpc/answer';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
 import { offers } from '../../rpc/protocol/refusals';
+import { printableLine } from '../../system/quoted';
 
 export interface ThreadNote {
   /** One sentence that can stand alone. */
@@ -28,4 +29,20 @@ export function tellInThread(
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }
     : ownMessage(`${title} ${description}`);
   child.deliver(ownUpdateLine(sessionId, update));
+}
+
+/** Of more files only the number is told. */
+const maxNamed = 10;
+/** Longer names are cut, in characters. */
+const maxNameLength = 200;
+
+/** Files in a note. An agent may have chosen the names, and an editor may show the text with markup. */
+export function named(paths: readonly string[]): string {
+  const names = paths.slice(0, maxNamed).map((path) => {
+    const text = printableLine(path).replaceAll('`', '\ufffd');
+    const name = `\`${text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text}\``;
+    return text.endsWith('/') ? `${name} (other users of this machine can write there)` : name;
+  });
+  const rest = paths.length - names.length;
+  return rest === 0 ? names.join(', ') : `${names.join(', ')} and ${rest} more`;
 }

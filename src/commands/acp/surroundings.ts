@@ -6,6 +6,7 @@ import {
   type ProxyOptions,
   type Core,
   DelayObserver,
+  MentionObserver,
   ReviewObserver,
   UsageObserver,
   SessionFile,
@@ -49,12 +50,16 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
       return otherwise;
     }
   };
+  const mountsOf = (root: string | undefined) =>
+    configured(root, (its) => its.mounts.map(({ path }) => path), []);
   return {
     sessions: { agent: agent.name, file, isAllowed: (root: string) => isAllowed(host, root) },
     observers: (core: Core) => [
       ...(persist ? [new UsageObserver(join(state, 'usage'), keepMs, agent.name, log)] : []),
       // Agents that run on this machine execute what they like, and need no image.
       ...(isDirect ? [] : [new ReviewObserver(core, host), new DelayObserver(core)]),
+      // The files of an editor elsewhere are not those of this machine.
+      ...(isDirect || host.isServed ? [] : [new MentionObserver(core, mountsOf)]),
     ],
     hasOwnData: (root: string | undefined) =>
       !isDirect && configured(root, (its) => its.agent.data === 'workspace', true),

@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
-import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills } from '../../container/ssh/inside';
+import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills, shortageWarning } from '../../container/ssh/inside';
 import { killedStatus } from '../../container/engine/container-info';
 import { commandEnvironment, type Variables } from '../../container/environment';
 import { relay } from '../../container/ssh/relay';
@@ -162,9 +162,12 @@ function tellOf(
   diskBytes: number | undefined,
 ): void {
   const report = (said: AgentStatus | undefined) => said && status.write(statusLine(said));
+  const [memory, processes] = [shortageWarning('memory'), shortageWarning('processes')];
   const heard = {
     stopped: () => report({ kind: 'stopped' }),
     disk: (words: string) => report(diskWarning(words, diskBytes)),
+    memory: (words: string) => report(memory(words)),
+    processes: (words: string) => report(processes(words)),
   };
   const onUnwatchable = () => report({ kind: 'unwatchable' });
   setTimeout(() => void watchCommand(connection, { command, heard, onUnwatchable }), watchAfterMs).unref();

@@ -52,6 +52,35 @@ export async function memoryKills(connection: Pick<SshConnection, 'run'>): Promi
   return Number(count ?? 0);
 }
 
+/** What the user is told of something that has run out, by the watcher's word for it. */
+const shortages = {
+  memory: ['has run out of memory, so that programs in it were killed', 'container.memory'],
+  processes: ['has as many processes as it may have, so that programs in it could start no more', 'container.pids'],
+} as const;
+
+/**
+ * For the counts of the watcher inside, from the first one on, of what was before. Who hears it is told of the first
+ * time, and then only when it has happened twice as often: a program may try again without end.
+ */
+export function shortageWarning(
+  what: keyof typeof shortages,
+): (words: string) => (AgentStatus & { readonly kind: 'warning' }) | undefined {
+  let before: number | undefined;
+  let told = 0;
+  return (words) => {
+    const count = /^[0-9]{1,15}$/.test(words) ? Number(words) : 0;
+    before ??= count;
+    if (count - before < Math.max(1, 2 * told)) return undefined;
+    told = count - before;
+    const [how, key] = shortages[what];
+    return {
+      kind: 'warning',
+      title: `The agent's container ${how}.`,
+      description: `If the work needs more, raise \`${key}\` in the configuration.`,
+    };
+  };
+}
+
 /** With which the keeper ends the container for the sake of its budget: ENOSPC. Source: src/container/inside/keeper. */
 export const diskFullStatus = 28;
 

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -77,12 +77,16 @@ class Supervised {
   }
 }
 
-/** What watches, with its supervisor where it is here; it looks 100 times as often, and tells when it has. */
-function watcher(): Supervised {
+/**
+ * What watches, with its supervisor where it is here; it looks 100 times as often, and tells when it has. `groups`: where
+ * it finds the counters of control groups.
+ */
+function watcher(groups = '/no/such/folder'): Supervised {
   const copy = join(newFolder(), 'watch');
   const script = readFileSync(join(inside, 'watch'), 'utf8');
   const changed = script
     .replace('/run/cai/supervisor', join(inside, 'supervisor'))
+    .replaceAll('/sys/fs/cgroup', groups)
     .replace('(3, 3)', '(0.03, 3)')
     .replace('  select undef', '  print "look\\n";\n  select undef');
   expect(changed.length).toBeGreaterThan(script.length + 15);
@@ -144,6 +148,24 @@ describeOnLinux('watch', () => {
     process.kill(parent, 'SIGCONT');
 
     expect(await watch.says(10)).toEqual([]);
+  });
+
+  test.each([
+    ['second', 'memory.events', 'low 0\noom 9\noom_kill 1\n', 'pids.events'],
+    ['first', 'memory/memory.oom_control', 'oom_kill_disable 0\noom_kill 1\n', 'pids/pids.events'],
+  ])('tells what has run out in the %s version of control groups', async (_, memory, text, pids) => {
+    await family(`{ stdio: 'ignore' }`);
+    const groups = newFolder();
+    for (const folder of ['memory', 'pids']) mkdirSync(join(groups, folder));
+    writeFileSync(join(groups, memory), text);
+    writeFileSync(join(groups, pids), 'max 0\n');
+    const watch = watcher(groups);
+    expect(await watch.says(5)).toEqual(['memory 1', 'processes 0']);
+
+    writeFileSync(join(groups, pids), 'max 12\n');
+
+    expect(await watch.hears()).toBe('processes 12');
+    expect(await watch.says(5)).toEqual([]);
   });
 
   test('is not misled by what takes the name of a supervisor', async () => {

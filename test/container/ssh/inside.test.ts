@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { diskWarning, limitedText, memoryKills } from '../../../src/container/ssh/inside';
+import { diskWarning, limitedText, memoryKills, shortageWarning } from '../../../src/container/ssh/inside';
 import { SshConnection } from '../../../src/container/ssh/ssh';
 import { startServer, type Played, type SshServer } from './ssh-server';
 
@@ -70,6 +70,29 @@ describe('limitedText', () => {
 
   test('waits no longer than it may', async () => {
     await expect(limitedText(new PassThrough(), 20)).rejects.toEqual(failure('no answer in 0.02 s'));
+  });
+});
+
+describe('shortageWarning', () => {
+  test('tells what happens after the first count, and then when it has doubled', () => {
+    const warning = shortageWarning('memory');
+    const told = ['7', '7', '8', '9', '10', '11', '12', '17', '0', 'x'].map((words) => warning(words) && words);
+
+    expect(told).toEqual([undefined, undefined, '8', '9', undefined, '11', undefined, '17', undefined, undefined]);
+  });
+
+  test.each([
+    ['memory', /run out of memory/, /`container\.memory`/],
+    ['processes', /could start no more/, /`container\.pids`/],
+  ] as const)('names what to raise: %s', (what, title, description) => {
+    const warning = shortageWarning(what);
+    warning('0');
+
+    expect(warning('1')).toEqual({
+      kind: 'warning',
+      title: expect.stringMatching(title) as string,
+      description: expect.stringMatching(description) as string,
+    });
   });
 });
 
