@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { metadataLabel } from '../workspace/devcontainer/metadata';
-import { gitIdentity } from '../workspace/git';
+import { userGit, type UserGit } from '../workspace/git';
 import { isGoing, type ContainerInfo } from './engine/container-info';
 import type { Engine, InnerEntry, InnerFiles, Labels } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
@@ -52,11 +52,12 @@ export async function makeContainer(
     image.labels[imageLabel.devcontainer] === undefined ? undefined : image.labels[metadataLabel];
   const circumstances = { image: image.id, user, engine: about, devcontainer };
   const { privateKey, fingerprint } = newHostKey();
+  const git = await userGit(request.host);
   await haveVolume(engine, dataVolumeName(settings, user), volumeLabels(settings));
   if (settings.isCopied) await haveVolume(engine, copyVolumeName(settings), copyLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {
-    const files = await filesFor(inside, { user, hostKey: privateKey }, request);
+    const files = await filesFor(inside, { user, hostKey: privateKey, git }, settings);
     // Other engines get them with each start.
     const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)));
     await inside.put([...files, ...identities]);
@@ -70,6 +71,8 @@ export async function makeContainer(
   const tellUnlimited = (what: string) => tell(`the engine cannot limit ${what}: the container can use all`);
   if (!about.can.memory) tellUnlimited('memory');
   if (!about.can.pids) tellUnlimited('the number of processes');
+  if (git.isSigning && settings.userSettings?.signingKey === undefined)
+    tell('commits in the container are not signed, although git\'s commit.gpgsign is set: git.sign lets your SSH agent sign them');
   if (about.seccompNotice !== undefined) tell(about.seccompNotice);
   try {
     await startWith(engine, id, settings);
@@ -103,21 +106,19 @@ export async function haveVolume(engine: Engine, name: string, labels: Labels): 
 
 async function filesFor(
   inside: InnerFiles,
-  keys: { readonly user: ContainerUser; readonly hostKey: string },
-  { settings, host }: MakeRequest,
+  known: { readonly user: ContainerUser; readonly hostKey: string; readonly git: UserGit },
+  settings: Settings,
 ): Promise<InnerEntry[]> {
   const read = async (path: string) => (await inside.read(path))?.content.toString() ?? '';
   const { agentSettings } = settings;
-  const [passwd, group, identity, ofImage, systemCa] = await Promise.all([
+  const [passwd, group, ofImage, systemCa] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
-    gitIdentity(host),
     agentSettings && inside.read(agentSettings.path),
     settings.certificates === undefined ? '' : read(systemCaFile),
   ]);
   const hasAgentSettings = ofImage !== undefined;
-  const found = { passwd, group, gitIdentity: identity, systemCa, hasAgentSettings };
-  return containerFiles(settings, { ...keys, ...found });
+  return containerFiles(settings, { ...known, passwd, group, systemCa, hasAgentSettings });
 }
 
 /** The keeper in it ends it if something else is mounted than what was looked at. */

@@ -139,14 +139,40 @@ export function gitFolderIn(dotGit: string): string | undefined {
   return named === undefined ? undefined : posix.resolve(posix.dirname(dotGit), named);
 }
 
-/** Whom commits of this user name as author, outside of any repository. What is not set is up to git inside. */
-export async function gitIdentity(host: Host): Promise<{ name?: string; email?: string }> {
-  const [name, email] = await Promise.all(['name', 'email'].map((key) => globalValue(`user.${key}`, host)));
-  return { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
+/** What this user has told git outside of any repository, as far as a container is to know it. */
+export interface UserGit {
+  /** Whom commits name as author. What is not set is up to git inside. */
+  readonly identity: { readonly name?: string; readonly email?: string };
+  /** `safe.directory`: folders of others that git may use, absolute, or `*`. */
+  readonly safe: readonly string[];
+  /** Whether commits are to be signed. */
+  readonly isSigning: boolean;
+}
+
+/** Never rejects: without a git nothing is set. */
+export async function userGit(host: Host): Promise<UserGit> {
+  const [name, email, sign, safe] = await Promise.all([
+    globalValue('user.name', host),
+    globalValue('user.email', host),
+    globalValue('commit.gpgsign', host, '--type=bool'),
+    globally(['--type=path', '--null', '--get-all', 'safe.directory'], host),
+  ]);
+  return {
+    identity: { ...(name !== undefined && { name }), ...(email !== undefined && { email }) },
+    safe: safe.split('\0').filter((each) => each === '*' || posix.isAbsolute(each)),
+    isSigning: sign === 'true',
+  };
 }
 
 /** A value of git's configuration outside of any repository. `undefined`: it is not set, or there is no git. */
-export async function globalValue(key: string, host: Host): Promise<string | undefined> {
-  const found = await askGit(['config', '--global', '--get', key], { host }).catch(() => '');
-  return found.replace(/\n$/, '') || undefined;
+export async function globalValue(
+  key: string,
+  host: Host,
+  ...options: readonly string[]
+): Promise<string | undefined> {
+  return (await globally([...options, '--get', key], host)).replace(/\n$/, '') || undefined;
+}
+
+async function globally(args: readonly string[], host: Host): Promise<string> {
+  return await askGit(['config', '--global', ...args], { host }).catch(() => '');
 }

@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import type { ContainerPlan, Engine, InnerFiles } from '../../src/container/engine/engine';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { makeContainer, noRoomIn } from '../../src/container/make';
+import type { Settings } from '../../src/container/spec/spec';
 import { CaiError } from '../../src/errors';
+import { newFolder } from '../support/temp-folder';
 import { circumstances, containerInfo, settings } from './given';
 
 const container = { id: 'f00', name: 'cai-app-1' };
@@ -41,8 +45,10 @@ describe('makeContainer', () => {
   async function madeFrom(
     ofImage: Readonly<Record<string, string>>,
     labels: ImageInfo['labels'] = {},
-  ): Promise<{ names: string[]; plan: ContainerPlan | undefined }> {
+    { host = new Host({}), changes = {} }: { host?: Host; changes?: Partial<Settings> } = {},
+  ): Promise<{ names: string[]; plan: ContainerPlan | undefined; told: string[] }> {
     const names: string[] = [];
+    const told: string[] = [];
     let plan: ContainerPlan | undefined;
     const inside: InnerFiles = {
       read: (path) =>
@@ -66,15 +72,31 @@ describe('makeContainer', () => {
       },
       startContainer: () => Promise.resolve(),
     } as unknown as Engine;
-    const request = { settings: settings({ agentSettings }), host: new Host({}), tell: () => undefined };
+    const tell = (notice: string) => void told.push(notice);
+    const request = { settings: settings({ agentSettings, ...changes }), host, tell };
     const image = { id: 'sha256:image', labels, tags: [], env: [] };
     await makeContainer(engine, 'cai-app-1', image, request);
-    return { names, plan };
+    return { names, plan, told };
   }
 
   test('gives the agent its settings, unless the image has that file itself', async () => {
     expect((await madeFrom({})).names).toContain(agentSettings.path);
     expect((await madeFrom({ [agentSettings.path]: 'its own' })).names).not.toContain(agentSettings.path);
+  });
+
+  test('says that commits are not signed, where the user wants that and nobody can', async () => {
+    const home = newFolder();
+    const host = new Host({ PATH: process.env.PATH, HOME: home });
+    const none = { shown: [], links: [], knownHosts: '' };
+    const signing = { userSettings: { ...none, signingKey: 'ssh-ed25519 KEY' } };
+    expect((await madeFrom({}, {}, { host })).told).toEqual([]);
+
+    writeFileSync(join(home, '.gitconfig'), '[commit]\n\tgpgSign = yes\n');
+
+    expect((await madeFrom({}, {}, { host })).told).toEqual([
+      expect.stringMatching(/^commits in the container are not signed, .*git\.sign/),
+    ]);
+    expect((await madeFrom({}, {}, { host, changes: signing })).told).toEqual([]);
   });
 
   test('records what the image of a development container says, and nothing of another image', async () => {

@@ -1,3 +1,4 @@
+import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
 import { git, nameAuthor, newRepository } from './repository';
@@ -30,6 +31,19 @@ describe('git in a container', () => {
       'inside Ada "L" B ada@example.com\nfirst Ada "L" B ada@example.com',
     );
     expect(await bindsOf(place)).toEqual([`bind ${place.workspace} ${place.workspace} true`]);
+  });
+
+  test('works in a repository of somebody else where the user lets git do that', async () => {
+    const place = new Place(cai, newRepository(cai, 'foreign'));
+    chownSync(place.workspace, 4321, 4321);
+    const show = ['git', 'log', '--format=%s'];
+    git(cai, 'config', '--global', 'safe.directory', place.workspace);
+
+    expect(await place.prints(show)).toBe('first');
+
+    git(cai, 'config', '--global', '--unset', 'safe.directory');
+    const { stderr } = await place.run(show, { options: ['--fresh'] });
+    expect(stderr).toContain('dubious ownership');
   });
 
   test('works in a linked worktree, with the common git folder and nothing else of the repository', async () => {

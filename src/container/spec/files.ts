@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { cursorAdapter } from '../../agent/catalog';
 import { packageFile } from '../../system/files/package-file';
+import type { UserGit } from '../../workspace/git';
+import { isInside } from '../../system/paths/is-inside';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
@@ -35,7 +37,8 @@ interface FilesRequest {
   /** `/etc/passwd` and `/etc/group` of the image. */
   readonly passwd: string;
   readonly group: string;
-  readonly gitIdentity: { readonly name?: string; readonly email?: string };
+  /** What the user has told git. */
+  readonly git: Pick<UserGit, 'identity' | 'safe'>;
   /** `systemCaFile` of the image, where the settings have certificates. */
   readonly systemCa: string;
   /** Whether the image has settings of the agent. */
@@ -48,6 +51,7 @@ export function containerFiles(
     Settings,
     | 'workingFolder'
     | 'isCopied'
+    | 'binds'
     | 'authorizedKey'
     | 'agentSettings'
     | 'protection'
@@ -84,7 +88,7 @@ export function containerFiles(
     file(`${ownFolder}/disk-use`, '', 0o600, user),
     file('/etc/passwd', withUser(request.passwd, user), 0o644),
     file('/etc/group', withGroup(request.group, user), 0o644),
-    file('/etc/gitconfig', gitConfig(request.gitIdentity, settings), 0o644),
+    file('/etc/gitconfig', gitConfig(request.git, settings), 0o644),
     ...(ssh === '' ? [] : [file('/etc/ssh/ssh_config.d/cai.conf', ssh, 0o644)]),
     ...userFiles(userSettings, { home: agentHome, data: dataFolder }),
     ...(extra === undefined
@@ -146,17 +150,27 @@ function withGroup(group: string, { gid }: ContainerUser): string {
 }
 
 function gitConfig(
-  gitIdentity: FilesRequest['gitIdentity'],
-  settings: Pick<Settings, 'protection' | 'isCopied' | 'workingFolder' | 'userSettings'>,
+  git: FilesRequest['git'],
+  settings: Pick<Settings, 'protection' | 'isCopied' | 'binds' | 'workingFolder' | 'userSettings'>,
 ): string {
-  const { protection, isCopied, workingFolder, userSettings } = settings;
-  const lines = Object.entries(gitIdentity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
+  const { protection, isCopied, binds, workingFolder, userSettings } = settings;
+  const lines = Object.entries(git.identity).map(([key, value]) => `\t${key} = ${gitString(value)}\n`);
   const user = lines.length === 0 ? '' : `[user]\n${lines.join('')}`;
   // The root of a volume may belong to root, and git then asks for this.
-  const safe = isCopied ? `[safe]\n\tdirectory = ${gitString(workingFolder)}\n` : '';
+  const trusted = [...(isCopied ? [workingFolder] : []), ...safeInside(git.safe, binds)];
+  const safe = trusted.map((each) => `[safe]\n\tdirectory = ${gitString(each)}\n`).join('');
   const key = userSettings?.signingKey;
   const signing = key === undefined ? '' : `[user]\n\tsigningKey = ${gitString(`key::${key}`)}\n${signed}`;
   return user + safe + signing + (protection === undefined ? '' : withoutWrites);
+}
+
+/** Those of the user's folders that a container has, as it names them. */
+function safeInside(folders: readonly string[], binds: readonly Bind[]): string[] {
+  return folders.flatMap((each) => {
+    if (each === '*') return each;
+    const bind = binds.find(({ source }) => isInside(each, source));
+    return bind === undefined ? [] : posix.join(bind.target, posix.relative(bind.source, each));
+  });
 }
 
 /** By the user's SSH agent, of which `src/network/ssh-agent/` signs commits and tags. */

@@ -8,6 +8,7 @@ const settings = {
   workingFolder: '/home/u/app',
   isCopied: false,
   authorizedKey: 'ssh-ed25519 AAAA cai',
+  binds: [],
   protection: [],
   certificates: undefined,
   hasNetwork: false,
@@ -17,7 +18,7 @@ const request = {
   hostKey: 'PRIVATE',
   passwd: 'root:x:0:0:root:/root:/bin/bash\nnode:x:1000:1000::/home/node:/bin/bash\n',
   group: 'root:x:0:\nnode:x:1000:\n',
-  gitIdentity: { name: 'A "B" \\ C', email: 'a@example.org' },
+  git: { identity: { name: 'A "B" \\ C', email: 'a@example.org' }, safe: [] },
   systemCa: 'SYSTEM\n',
   hasAgentSettings: false,
 };
@@ -135,6 +136,20 @@ describe('containerFiles', () => {
     expect(writable.get('/etc/gitconfig')?.content).toBe(
       '[user]\n\tname = "A \\"B\\" \\\\ C"\n\temail = "a@example.org"\n',
     );
+  });
+
+  it('lets git use those folders of others that the user lets it use, as far as they are inside', () => {
+    const binds = [{ source: '/srv/app', target: '/inside', isReadOnly: false, isRoot: true, identity: '' }];
+    const git = { ...request.git, safe: ['*', '/srv/app', '/srv/app/sub', '/srv/appendix', '/home/u/x'] };
+    const { content } = entries(containerFiles({ ...settings, binds }, { ...request, git })).get(
+      '/etc/gitconfig',
+    )!;
+
+    expect([...content.matchAll(/directory = (.*)/g)].map(([, folder]) => folder)).toEqual([
+      '"*"',
+      '"/inside"',
+      '"/inside/sub"',
+    ]);
   });
 
   it('sets git so that it need not write the configuration of a repository where that is protected', () => {
