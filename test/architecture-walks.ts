@@ -101,6 +101,8 @@ const exec: Walk = {
     'container/image/build-lock': 'one build at a time',
     'container/image/progress': 'shows how a build goes on',
     'container/served-limit': 'only on a server',
+    'container/spec/container-user': 'the number of a user',
+    'container/spec/own-folders': 'only where `container.own` names folders',
     'container/spec/shared-folders': 'only engines on other machines',
     'container/ssh/pace': 'pauses streams',
     'container/ssh/window': 'a number',

@@ -88,6 +88,12 @@ export const filesBelow = listOf(
     word.split('/').every((name) => !['', '.', '..'].includes(name) && name.toLowerCase() !== '.git'),
 );
 
+/** Folders below a workspace. */
+export const foldersBelow = listOf(
+  'a list of different folders below the workspace, such as ["node_modules", "packages/app/.venv"]',
+  (word) => isFilePath(`/${word}`) && word.split('/').every((name) => !['', '.', '..'].includes(name)),
+);
+
 /** `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
 export const extraHosts = listOf(
   'a list of different strings "name:address", the address an IP or host-gateway',

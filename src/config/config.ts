@@ -21,6 +21,7 @@ import {
   extraHosts,
   filesBelow,
   folderName,
+  foldersBelow,
   headerName,
   hostRules,
   keyed,
@@ -102,6 +103,8 @@ const tables = {
     pids: key('pids', wholeNumber(64), rules.lower, 1_024),
     // Without it: a quarter of the container's memory, at least 64 MiB.
     shm: key('shmBytes', size('1MiB'), rules.lower),
+    // Each takes a folder of this machine away.
+    own: key('own', foldersBelow, rules.fewMore, []),
     // 0: the container is kept for ever.
     idle: key('idleMs', duration(), rules.sooner, '30m'),
     extra_hosts: key('extraHosts', extraHosts, 'never', []),

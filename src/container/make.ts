@@ -8,20 +8,21 @@ import { isGoing, type ContainerInfo } from './engine/container-info';
 import type { Engine, InnerEntry, InnerFiles, Labels } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { imageLabel } from './image/image-tag';
+import { containerUser } from './spec/container-user';
 import { containerFiles, mountIdentities } from './spec/files';
 import { planOf } from './spec/plan';
 import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
 import {
   allBinds,
-  containerUser,
-  copyLabels,
   copyVolumeName,
   dataVolumeName,
+  folderMounts,
   label,
   type ContainerUser,
   type Settings,
   systemCaFile,
   volumeLabels,
+  workspaceLabels,
 } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 import { quoted } from '../system/quoted';
@@ -54,12 +55,16 @@ export async function makeContainer(
   const { privateKey, fingerprint } = newHostKey();
   const git = await userGit(request.host);
   await haveVolume(engine, dataVolumeName(settings, user), volumeLabels(settings));
-  if (settings.isCopied) await haveVolume(engine, copyVolumeName(settings), copyLabels(settings));
+  const ofWorkspace = [
+    ...(settings.isCopied ? [copyVolumeName(settings)] : []),
+    ...folderMounts(settings).map(({ source }) => source),
+  ];
+  for (const volume of ofWorkspace) await haveVolume(engine, volume, workspaceLabels(settings));
   const plan = planOf(settings, circumstances, fingerprint);
   const id = await engine.createContainer(name, plan, async (inside) => {
     const files = await filesFor(inside, { user, hostKey: privateKey, git }, settings);
     // Other engines get them with each start.
-    const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)));
+    const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)), []);
     await inside.put([...files, ...identities]);
   });
   if (id === undefined) {
@@ -72,7 +77,9 @@ export async function makeContainer(
   if (!about.can.memory) tellUnlimited('memory');
   if (!about.can.pids) tellUnlimited('the number of processes');
   if (git.isSigning && settings.userSettings?.signingKey === undefined)
-    tell('commits in the container are not signed, although git\'s commit.gpgsign is set: git.sign lets your SSH agent sign them');
+    tell(
+      "commits in the container are not signed, although git's commit.gpgsign is set: git.sign lets your SSH agent sign them",
+    );
   if (about.seccompNotice !== undefined) tell(about.seccompNotice);
   try {
     await startWith(engine, id, settings);
@@ -124,7 +131,8 @@ async function filesFor(
 /** The keeper in it ends it if something else is mounted than what was looked at. */
 async function startWith(engine: Engine, id: string, settings: Settings): Promise<void> {
   const binds = await identifiedFor(await engine.about(), allBinds(settings));
-  await engine.startContainer(id, mountIdentities(binds));
+  const folders = folderMounts(settings).map(({ target }) => target);
+  await engine.startContainer(id, mountIdentities(binds, folders));
 }
 
 /** Starts a container again. Returns also if somebody else has removed it meanwhile. Rejects with `CaiError`. */

@@ -1,7 +1,7 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
 import { servicesIn, serviceVolume } from './spec/service';
-import { dataFolder, isCopyVolume, label, type Recorded } from './spec/spec';
+import { dataFolder, isCopyVolume, isFolderVolume, label, type Recorded } from './spec/spec';
 import { objectIn } from '../system/unless';
 
 /** A container of ours. */
@@ -21,9 +21,11 @@ export interface OwnContainer {
   readonly services: readonly string[];
   /** Name of the volume with the copy of its workspace; `undefined`: it has no copy. */
   readonly copyVolume: string | undefined;
+  /** Names of the volumes in place of folders of its workspace. */
+  readonly folderVolumes: readonly string[];
 }
 
-/** A volume of ours: with the data of an agent of that name or of a service beside it, or with the copy of a workspace. */
+/** A volume of ours: with the data of an agent of that name or of a service beside it, the copy of a workspace, or in place of a folder of it. */
 export interface OwnVolume extends Pick<OwnContainer, 'name' | 'agent' | 'workspace'> {
   /** Name of the service; `undefined`: it is of none. */
   readonly service: string | undefined;
@@ -60,8 +62,13 @@ export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnV
 
 /** Names of the volumes that a container and the services beside it can have. */
 export function volumesUsed(container: OwnContainer): string[] {
-  const { dataVolume, copyVolume, services } = container;
-  return [dataVolume ?? [], copyVolume ?? [], services.map((each) => serviceVolume(container, each))].flat();
+  const { dataVolume, copyVolume, folderVolumes, services } = container;
+  return [
+    dataVolume ?? [],
+    copyVolume ?? [],
+    folderVolumes,
+    services.map((each) => serviceVolume(container, each)),
+  ].flat();
 }
 
 /** The containers of services that were beside a container that is none of `containers` any more. */
@@ -83,7 +90,9 @@ function labelsOf(hostUser: number): Record<string, string> {
 }
 
 /** In the record of what a container was made with, which has a line for each mount. */
-function volumesIn(record: string | undefined): Pick<OwnContainer, 'dataVolume' | 'copyVolume'> {
+function volumesIn(
+  record: string | undefined,
+): Pick<OwnContainer, 'dataVolume' | 'copyVolume' | 'folderVolumes'> {
   const { mounts = [] } = (objectIn(record) ?? {}) as Partial<Recorded>;
   const found = mounts.flatMap((line) => {
     const [, name, target] = /^volume (\S+) (.*) rw$/.exec(line) ?? [];
@@ -92,5 +101,6 @@ function volumesIn(record: string | undefined): Pick<OwnContainer, 'dataVolume' 
   return {
     dataVolume: found.find(({ target }) => target === dataFolder)?.name,
     copyVolume: found.find(({ name }) => isCopyVolume(name))?.name,
+    folderVolumes: found.filter(({ name }) => isFolderVolume(name)).map(({ name }) => name),
   };
 }

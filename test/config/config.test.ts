@@ -22,7 +22,7 @@ const defaults = {
   sessions: { persist: true, keepMs: 7_776_000_000 },
   restart: { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 },
   mcp: { forwardLoopback: true, hostServers: [] },
-  container: { pids: 1_024, idleMs: 1_800_000, extraHosts: [] },
+  container: { pids: 1_024, own: [], idleMs: 1_800_000, extraHosts: [] },
   image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: [], packages: [] },
   git: { sshAgent: [], isSigning: false },
   env: { import: [] },
@@ -106,6 +106,8 @@ describe('loadConfig', () => {
       memory = "4GiB"
       cpus = 1.5
       pids = 64
+      shm = "1GiB"
+      own = ["node_modules", "packages/a b/.venv"]
       idle = "0s"
       extra_hosts = ["db:10.0.0.2", "host:host-gateway"]
       [image]
@@ -229,6 +231,8 @@ describe('loadConfig', () => {
         memoryBytes: 4_294_967_296,
         cpus: 1.5,
         pids: 64,
+        shmBytes: 1_073_741_824,
+        own: ['node_modules', 'packages/a b/.venv'],
         idleMs: 0,
         extraHosts: ['db:10.0.0.2', 'host:host-gateway'],
       },
@@ -342,6 +346,11 @@ describe('loadConfig', () => {
     ['protect.paths = ["**/.vscode"]', 'because there is no "**": number 1 does not fit'],
     ['container.cpus = 0', 'a number, at least 0.01'],
     ['container.pids = 0', 'a whole number, at least 64'],
+    ['container.shm = "1KiB"', 'a size such as "64MiB" (whole number and KiB, MiB or GiB), at least 1MiB'],
+    ['container.own = ["a", "/b"]', 'a list of different folders below the workspace'],
+    ['container.own = ["a/../b"]', 'a list of different folders below the workspace'],
+    ['container.own = ["a/"]', 'a list of different folders below the workspace'],
+    ['container.own = ["."]', 'a list of different folders below the workspace'],
     ['container.extra_hosts = ["db"]', 'a list of different strings "name:address"'],
     ['image.base = "a b"', 'the name of an image'],
     ['image.registry = "ghcr.io/"', 'a registry and perhaps a path'],

@@ -13,7 +13,7 @@ afterEach(() => inside?.close());
 
 const config = {
   network: { egress: 'ask', allow: [], deny: [] },
-  container: { pids: 1, idleMs: 0, extraHosts: [] },
+  container: { pids: 1, idleMs: 0, own: [], extraHosts: [] },
   credentials: [],
   git: { sshAgent: [], isSigning: false },
   services: [],

@@ -20,6 +20,7 @@ export function settings(changes: Partial<Settings> = {}): Settings {
     notices: [],
     data: 'shared',
     pids: 1024,
+    own: [],
     idleMs: 1_800_000,
     extraHosts: [],
     hasNetwork: false,

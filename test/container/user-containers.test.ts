@@ -1,5 +1,5 @@
 import type { Engine } from '../../src/container/engine/engine';
-import { ownContainers, ownVolumes } from '../../src/container/user-containers';
+import { ownContainers, ownVolumes, volumesUsed } from '../../src/container/user-containers';
 
 const record = (...mounts: string[]): string => JSON.stringify({ mounts });
 const labels = (more: Record<string, string> = {}): Record<string, string> => ({
@@ -30,16 +30,23 @@ describe('ownContainers', () => {
         createdAt: 5,
         dataVolume: 'cai-data-claude-1000',
         services: [],
+        folderVolumes: [],
       },
     ]);
   });
 
-  test('tells the copy of a workspace', async () => {
-    const spec = record('volume cai-w-1-copy /w rw', 'volume cai-w-2-data /home/agent/.data rw');
+  test('tells the copy of a workspace, and the volumes of folders', async () => {
+    const folders = ['volume cai-w-3-own /w/a b rw', 'volume cai-w-4-own /w/c rw'];
+    const spec = record('volume cai-w-1-copy /w rw', 'volume cai-w-2-data /home/agent/.data rw', ...folders);
 
     const [found] = await ownContainers(engineWith([labels({ 'containai.spec': spec })]), 1000);
 
-    expect(found).toMatchObject({ copyVolume: 'cai-w-1-copy', dataVolume: 'cai-w-2-data' });
+    expect(found).toMatchObject({
+      copyVolume: 'cai-w-1-copy',
+      dataVolume: 'cai-w-2-data',
+      folderVolumes: ['cai-w-3-own', 'cai-w-4-own'],
+    });
+    expect(volumesUsed(found!)).toEqual(['cai-w-2-data', 'cai-w-1-copy', 'cai-w-3-own', 'cai-w-4-own']);
   });
 
   test('sorts by workspace, those without one first, then by agent', async () => {

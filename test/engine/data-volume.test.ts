@@ -1,5 +1,7 @@
+import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Place, buildTimeoutMs } from './place';
-import { Cai, docker, newWorkspace } from './support';
+import { Cai, docker, newWorkspace, ownFolder } from './support';
 
 const cai = new Cai();
 const workspace = newWorkspace();
@@ -44,6 +46,55 @@ describe("an agent's data volume", () => {
 
     expect((await other.run(['cat', '/home/agent/.claude/mine'])).status).toBe(1);
     expect(await one.prints(['cat', '/home/agent/.claude/mine'])).toBe('mine');
+  });
+});
+
+describe('a folder in container.own', () => {
+  const apart = new Cai('[container]\nown = ["node_modules", "packages/app/.venv"]\n');
+  const place = new Place(apart);
+
+  test('is a volume inside, which lasts, and a folder of this machine outside', async () => {
+    const folders = ['node_modules', 'packages/app/.venv'];
+    ownFolder(join(place.workspace, 'node_modules'));
+    writeFileSync(join(place.workspace, 'node_modules/outside'), '');
+
+    await place.prints(['sh', '-c', `for each in ${folders.join(' ')}; do test -z "$(ls -A $each)" && touch $each/inside; done`]); // prettier-ignore
+
+    expect(readdirSync(join(place.workspace, 'node_modules'))).toEqual(['outside']);
+    expect(readdirSync(join(place.workspace, 'packages/app/.venv'))).toEqual([]);
+    expect(statSync(join(place.workspace, 'packages/app/.venv')).uid).toBe(statSync(place.workspace).uid);
+    const gemini = new Place(apart, place.workspace, ['--agent', 'gemini']);
+    expect(await gemini.prints(['ls', ...folders])).toBe(
+      'node_modules:\ninside\n\npackages/app/.venv:\ninside',
+    );
+    expect(await place.prints(['ls', 'node_modules'], { options: ['--fresh'] })).toBe('inside');
+  });
+
+  test('goes with its workspace, and stays otherwise', async () => {
+    const left = async (): Promise<string[]> =>
+      (await docker('volume', 'ls', '--quiet', '--filter', `label=containai.workspace=${place.workspace}`))
+        .split('\n')
+        .filter((name) => name.endsWith('-own'));
+    const remove = ['rm', '--workspace', place.workspace, '--force'];
+    expect((await apart.run(remove)).stderr).toMatch(
+      /a folder of the workspace stays in the volume cai-\S+-own\n/,
+    );
+    expect(await left()).toHaveLength(2);
+
+    expect((await apart.run([...remove, '--volumes'])).status).toBe(0);
+
+    expect(await left()).toEqual([]);
+    expect(readdirSync(join(place.workspace, 'node_modules'))).toEqual(['outside']);
+  });
+
+  test('is nothing that a link leads to', async () => {
+    const linked = new Place(apart);
+    symlinkSync('/run/cai', join(linked.workspace, 'node_modules'));
+
+    expect(await linked.run(['true'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('"container.own" names "node_modules"') as string,
+    });
   });
 });
 

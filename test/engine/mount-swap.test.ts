@@ -14,15 +14,19 @@ beforeAll(async () => {
   await new Place(cai).opened();
 }, buildTimeoutMs);
 
-/** An engine with which the workspace is swapped for a link to something else as soon as that is answered. */
-async function swappingEngine(place: Place, request: RegExp): Promise<string> {
+/** An engine with which a folder is swapped for a link to something else as soon as that is answered. */
+async function swappingEngine(
+  folder: string,
+  request: RegExp,
+  other = `${cai.home}/private`,
+): Promise<string> {
   let isDone = false;
   return await interferingEngine({
     request,
     whenAnswered: () => {
       if (!isDone) {
-        renameSync(place.workspace, `${place.workspace}-away`);
-        symlinkSync(`${cai.home}/private`, place.workspace);
+        renameSync(folder, `${folder}-away`);
+        symlinkSync(other, folder);
       }
       isDone = true;
       return Promise.resolve();
@@ -37,7 +41,7 @@ describe('a workspace that somebody swaps for a link', () => {
     ['before its container is started', /^POST \/containers\/create/],
   ])('%s is not mounted for a command', async (_when, request) => {
     const place = new Place(cai);
-    const address = await swappingEngine(place, request);
+    const address = await swappingEngine(place.workspace, request);
 
     const { status, stdout, stderr } = await place.run(['cat', `${place.workspace}/secret`], {
       env: { DOCKER_HOST: address },
@@ -50,12 +54,25 @@ describe('a workspace that somebody swaps for a link', () => {
   test('while its container is stopped is not mounted either', async () => {
     const place = await new Place(cai).opened();
     await cai.run(['stop', '--force', '--workspace', place.workspace]);
-    const address = await swappingEngine(place, /^GET \/containers\/[^/]+\/json/);
+    const address = await swappingEngine(place.workspace, /^GET \/containers\/[^/]+\/json/);
 
     const { status, stdout } = await place.run(['cat', `${place.workspace}/secret`], {
       env: { DOCKER_HOST: address },
     });
 
     expect([status, stdout.toString()]).toEqual([11, '']);
+  });
+});
+
+describe('a folder with a volume in its place that somebody swaps for a link', () => {
+  test('is not used by a command, which would write elsewhere', async () => {
+    const place = new Place(new Cai('[container]\nown = ["node_modules"]\n'));
+    const address = await swappingEngine(`${place.workspace}/node_modules`, /^PUT .*\/archive/, '/tmp');
+
+    const { status, stderr } = await place.run(['true'], { env: { DOCKER_HOST: address } });
+
+    expect(status).toBe(11);
+    // The first is the word of a runtime that notices it itself.
+    expect(stderr).toMatch(/error mounting .*\/node_modules|a volume is not mounted at .*\/node_modules/);
   });
 });

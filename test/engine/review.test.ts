@@ -1,6 +1,7 @@
 /** What an agent makes that programs on the user's machine would execute: told in the thread. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Scene, agent, hostileConfig } from '../escape/hostile-agent';
 import type { Json } from '../support/inbox';
 import { provideImages } from './model';
@@ -52,6 +53,19 @@ test('what comes into being in a turn is told before the answer, once, also belo
   const again = await Scene.open({ cai, workspace, clientCapabilities: {} });
   expect(await turn(again, 'echo nothing new')).toHaveLength(2);
   await again.close();
+});
+
+test('a mentioned file that the container lacks is told', async () => {
+  const scene = await Scene.open({ cai, clientCapabilities: {} });
+  const outside = join(cai.home, 'notes');
+  ownFile(outside, '');
+  const steps = { type: 'text', text: JSON.stringify([{ sh: 'true' }]) };
+  const mention = { type: 'resource_link', name: 'notes', uri: pathToFileURL(outside).href };
+
+  await scene.editor.request('session/prompt', { sessionId: scene.session, prompt: [steps, mention] });
+
+  await scene.editor.hears(scene.session, `and not \`${outside}\``);
+  await scene.close();
 });
 
 test('an editor that offers notices gets one; what was there before is not told', async () => {

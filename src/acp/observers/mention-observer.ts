@@ -48,7 +48,9 @@ export class MentionObserver implements SessionObserver {
 
 /** Paths of files that the editor names without giving their content. Throws for what is no such URI. */
 function mentionsIn(params: unknown): string[] {
-  const { prompt } = params as { readonly prompt: readonly { readonly type?: unknown; readonly uri?: unknown }[] };
+  const { prompt } = params as {
+    readonly prompt: readonly { readonly type?: unknown; readonly uri?: unknown }[];
+  };
   const uris = prompt.flatMap(({ type, uri }) => (type === 'resource_link' ? [String(uri)] : []));
   return [...new Set(uris.filter((uri) => uri.startsWith('file:')).map((uri) => fileURLToPath(uri)))];
 }

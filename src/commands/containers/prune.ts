@@ -5,7 +5,7 @@ import type { DiskUse, Engine } from '../../container/engine/engine';
 import { unusedImages } from '../../container/image/unused-images';
 import { shortId } from '../../container/image/image-tag';
 import { removeWithServices } from '../../container/services';
-import { isCopyVolume } from '../../container/spec/spec';
+import { isCopyVolume, isFolderVolume } from '../../container/spec/spec';
 import { orphanedServices, ownContainers, ownVolumes, volumesUsed } from '../../container/user-containers';
 import { CaiError, errorCodeOf } from '../../errors';
 import { common, declare } from '../support/command';
@@ -94,7 +94,8 @@ async function leftoversOf(engine: Engine, uid: number, withAgents: boolean): Pr
       remove: () => engine.removeContainer(id),
     })),
     ...volumes.map(({ name, workspace, agent, service }): Leftover => {
-      const what = isCopyVolume(name) ? 'its copy' : `the data of ${service ?? agent}`;
+      const ofAgent = isFolderVolume(name) ? 'a folder of it' : `the data of ${service ?? agent}`;
+      const what = isCopyVolume(name) ? 'its copy' : ofAgent;
       return {
         ...{ kind: 'volume', name, because: `${workspace} is gone: ${what}`, bytes: use?.volumes.get(name) },
         remove: () => engine.removeVolume(name),

@@ -2,7 +2,7 @@
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { removeWithServices } from '../../container/services';
-import { isCopyVolume, isOfOneWorkspace } from '../../container/spec/spec';
+import { isCopyVolume, isFolderVolume, isOfOneWorkspace } from '../../container/spec/spec';
 import {
   ownContainers,
   ownVolumes,
@@ -33,7 +33,7 @@ sign-ins) is kept in volumes, and so are copies of workspaces in a cluster. The 
     ['-f, --force', 'even if commands run in them, which this ends; asks nothing'],
     [
       '--volumes',
-      "also remove the agents' data and the copy of the workspace, unless other containers use them; with --all, also those that no container uses",
+      "also remove the agents' data, the copy of the workspace and the folders of container.own, unless other containers use them; with --all, also those that no container uses",
     ],
     ['-y, --yes', 'remove these without asking'],
   ],
@@ -45,7 +45,7 @@ Images are kept, too. To remove one: docker rmi containai:AGENT`,
 async function remove(options: Options, host: Host, names: readonly string[]): Promise<number> {
   const { engine, containers, none, root } = await select(names, options, host);
   const isForced = options.force === true;
-  const volumes = await volumesOf(engine, { containers, root }, options, host.user.uid);
+  const volumes = await volumesToGo(engine, { containers, root }, options, host.user.uid);
   const going = volumes.filter(({ users }) => users.length === 0);
   if (going.length > 0 && !isForced && options.yes !== true && !(await mayRemove(going))) return 1;
   const end = (container: OwnContainer) => removeWithServices(engine, container);
@@ -53,9 +53,7 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   await allDone(
     going.map(async ({ name, service }) => {
       await engine.removeVolume(name);
-      const kept = service === undefined ? 'what the agent kept' : `the data of the service ${service}`;
-      const content = isCopyVolume(name) ? 'the copy of the workspace' : kept;
-      tell(`removed the volume ${name}, with ${content}`);
+      tell(`removed the volume ${name}, with ${contentOf({ name, service })}`);
     }),
   );
   for (const { name, users } of volumes) {
@@ -67,9 +65,17 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
     for (const name of kept) tell(`what the agent keeps stays in the volume ${name}`);
     const copies = new Set(containers.flatMap(({ copyVolume }) => copyVolume ?? []));
     for (const name of copies) tell(`the copy of the workspace stays in the volume ${name}`);
+    const folders = new Set(containers.flatMap(({ folderVolumes }) => folderVolumes));
+    for (const name of folders) tell(`a folder of the workspace stays in the volume ${name}`);
   }
   if (containers.length === 0 && volumes.length === 0) tell(`nothing to remove: ${whatIsNot(none, options)}`);
   return 0;
+}
+
+function contentOf({ name, service }: Pick<OwnVolume, 'name' | 'service'>): string {
+  if (isFolderVolume(name)) return 'a folder of the workspace';
+  if (service !== undefined) return `the data of the service ${service}`;
+  return isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept';
 }
 
 function whatIsNot(none: string, { volumes, all, agent }: Options): string {
@@ -81,7 +87,7 @@ function whatIsNot(none: string, { volumes, all, agent }: Options): string {
 }
 
 /** What is to go and carries our label, each volume with the containers that stay and need it. */
-async function volumesOf(
+async function volumesToGo(
   engine: Engine,
   { containers, root }: { readonly containers: readonly OwnContainer[]; readonly root: string | undefined },
   { volumes, all, agent }: Options,
@@ -94,7 +100,10 @@ async function volumesOf(
   const staying = (await ownContainers(engine, uid)).filter(({ id }) => !going.has(id));
   const isMeant = ({ name, agent: its, workspace }: OwnVolume): boolean => {
     const isOfRoot = root !== undefined && workspace === root;
-    return (isOfRoot && isCopyVolume(name)) || ((isOfRoot || all === true) && (agent ?? its) === its);
+    return (
+      (isOfRoot && (isCopyVolume(name) || isFolderVolume(name))) ||
+      ((isOfRoot || all === true) && (agent ?? its) === its)
+    );
   };
   return own
     .filter((volume) => named.has(volume.name) || isMeant(volume))
@@ -106,16 +115,23 @@ async function volumesOf(
 
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
-  const ofAgents = volumes.filter(({ name, service }) => !isCopyVolume(name) && service === undefined);
+  const ofAgents = volumes.filter(
+    ({ name, service }) => !isCopyVolume(name) && !isFolderVolume(name) && service === undefined,
+  );
   const services = volumes.flatMap(({ service }) => service ?? []).join(', ');
   const agents = [...new Set(ofAgents.map(({ agent }) => agent))].join(', ');
   const where = ofAgents.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
   const data = `the data of ${agents}${where}: settings, history, and sign-ins that are kept there`;
   const copies = volumes.flatMap(({ name, workspace }) => (isCopyVolume(name) ? quoted(workspace) : []));
   const copy = `the copy of ${copies.join(', ')}, with all that "cai pull" has not brought back`;
+  const ofFolders = [
+    ...new Set(volumes.filter(({ name }) => isFolderVolume(name)).map((each) => each.workspace)),
+  ];
+  const folders = `the folders of ${ofFolders.map((each) => quoted(each)).join(', ')} that container.own names`;
   const all = [
     ofAgents.length > 0 ? data : [],
     copies.length > 0 ? copy : [],
+    ofFolders.length > 0 ? folders : [],
     services === '' ? [] : `the data of the services ${services}`,
   ].flat();
   const what = `This removes ${all.join('; and ')}.`;

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { noRights } from '../../container/engine/container-info';
 import { NoWall, type Allowances, type ContainerPlan, type Engine } from '../../container/engine/engine';
-import { containerUser, ownerLabels } from '../../container/spec/spec';
+import { containerUser } from '../../container/spec/container-user';
+import { ownerLabels } from '../../container/spec/spec';
 import { messageOf } from '../../errors';
 import { need, type Facts, type Finding } from './checks';
 

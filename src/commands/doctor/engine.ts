@@ -6,7 +6,8 @@ import { findImage, imageNotice, lackOf } from '../../container/image/image';
 import { imageTagOf, shortId } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { notShared, notSharedStatus } from '../../container/spec/shared-folders';
-import { containerName, containerUser, rightsOf } from '../../container/spec/spec';
+import { containerUser } from '../../container/spec/container-user';
+import { containerName, rightsOf } from '../../container/spec/spec';
 import { need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */

@@ -5,14 +5,8 @@ import { catalog } from '../../agent/catalog';
 import { insideOf, signInOf, newSignInId, SignIns, storedIn, withoutTokens } from '../../network';
 import { noRights } from '../../container/engine/container-info';
 import type { ContainerPlan } from '../../container/engine/engine';
-import {
-  containerUser,
-  dataFolder,
-  isOfOneWorkspace,
-  label,
-  mountText,
-  ownerLabels,
-} from '../../container/spec/spec';
+import { containerUser } from '../../container/spec/container-user';
+import { dataFolder, isOfOneWorkspace, label, mountText, ownerLabels } from '../../container/spec/spec';
 import { isUp, ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';

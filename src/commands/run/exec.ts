@@ -5,7 +5,13 @@ import type { Writable } from 'node:stream';
 import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
-import { diskRemedy, diskWarning, isDiskUsedUp, memoryKills, shortageWarning } from '../../container/ssh/inside';
+import {
+  diskRemedy,
+  diskWarning,
+  isDiskUsedUp,
+  memoryKills,
+  shortageWarning,
+} from '../../container/ssh/inside';
 import { killedStatus } from '../../container/engine/container-info';
 import { commandEnvironment, type Variables } from '../../container/environment';
 import { relay } from '../../container/ssh/relay';

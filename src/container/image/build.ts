@@ -19,7 +19,7 @@ import {
 } from './image-request';
 import { baseSuffix, imageLabel, imageTagOf } from './image-tag';
 import { withStepName, type Progress } from './progress';
-import { containerUser } from '../spec/spec';
+import { containerUser } from '../spec/container-user';
 import { registryAgentFiles, type RegistryAgentFiles } from './registry-agent';
 
 /** `noCache`: with nothing of earlier builds; `upgrade`: with the newest of everything that the user has not named. */

@@ -25,7 +25,7 @@ const keptFolders = ['.claude', '.codex', '.config', '.copilot', '.cursor', '.ge
 const programs = ['keeper', 'disk', 'filter', 'supervisor', 'join', 'ports', 'watch', 'copy'];
 const sshdConfig = 'sshd_config';
 
-/** What the keeper compares before anything else runs: pairs of `device:inode` and path, ended by NUL. */
+/** What the keeper compares before anything else runs: pairs of `device:inode`, or `mounted`, and path, ended by NUL. */
 const mountsFile = `${ownFolder}/mounts`;
 
 /** What is known when the files are made, besides the settings. */
@@ -52,6 +52,7 @@ export function containerFiles(
     | 'workingFolder'
     | 'isCopied'
     | 'binds'
+    | 'own'
     | 'authorizedKey'
     | 'agentSettings'
     | 'protection'
@@ -98,14 +99,23 @@ export function containerFiles(
       ? []
       : [file(agentSettings.path, agentSettings.text, 0o644)]),
     ...home(user, settings.workingFolder),
+    // The root of a new volume is root's.
+    ...settings.own.map((path) => folder(posix.join(settings.workingFolder, path), 0o755, user)),
   ];
 }
 
 /**
- * What is to be mounted, for each start: the engine mounts again then.
+ * What is to be mounted, for each start: the engine mounts again then. `folders`: where volumes are in the workspace, and
+ * nowhere else, as by a link that an agent has left there.
  */
-export function mountIdentities(binds: readonly Pick<Bind, 'identity' | 'target'>[]): InnerEntry[] {
-  const known = binds.filter(({ identity }) => identity !== '');
+export function mountIdentities(
+  binds: readonly Pick<Bind, 'identity' | 'target'>[],
+  folders: readonly string[],
+): InnerEntry[] {
+  const known = [
+    ...binds.filter(({ identity }) => identity !== ''),
+    ...folders.map((target) => ({ identity: 'mounted', target })),
+  ];
   const text = known.map(({ identity, target }) => `${identity}\0${target}\0`).join('');
   return [file(mountsFile, text, 0o644)];
 }

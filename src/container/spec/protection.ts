@@ -143,7 +143,7 @@ function bindOf({ source, target }: Mounted, path: string, isReadOnly: boolean):
 }
 
 /** Whether the system tells of open files what they are: Linux. Source: proc(5). */
-function hasOpenFiles(): boolean {
+export function hasOpenFiles(): boolean {
   return existsSync('/proc/self/fd');
 }
 

@@ -22,6 +22,7 @@ import { packagedFilesHash } from './files';
 import { findUserSettings } from './user-settings';
 import { wantedServices } from './service';
 import { makeHooks, protectionOf } from './protection';
+import { makeOwnFolders, ownFolders } from './own-folders';
 import type { Bind, Settings } from './spec';
 import { isInside } from '../../system/paths/is-inside';
 
@@ -78,6 +79,7 @@ export async function settingsForUse(request: SettingsRequest): Promise<Settings
     for (const source of sources)
       makeHooks(source === outer.git?.folder ? source : posix.join(source, '.git'));
   const settings = settingsWith(request, given);
+  if (workspace !== undefined) makeOwnFolders(workspace, settings.own);
   if (workspace !== undefined) recordBaselines(host.folders.state, workspace, given, settings);
   return settings;
 }
@@ -107,6 +109,14 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
   const protection = isUnprotected(request) ? undefined : protectionOf({ binds, git: outer.git, patterns });
   const { hostname, settings: usual } = ownValue(catalog, agent) ?? {};
   const services = wantedServices(config, host, workspace);
+  const isLocal = workspace !== undefined && config.engine.kind !== 'kubernetes';
+  const own = isLocal
+    ? ownFolders(config.container.own, {
+        root: workspace,
+        patterns: config.protect.paths,
+        protection: protection?.binds ?? [],
+      })
+    : [];
   const agentSettings = fromUser === undefined ? usual : fromUser.agentSettings;
   return {
     agent,
@@ -123,10 +133,14 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
       outer.notice ?? [],
       protection?.notices ?? [],
       fromUser?.notices ?? [],
+      workspace !== undefined && !isLocal && !isCopied(request) && config.container.own.length > 0
+        ? 'container.own does nothing on Kubernetes: pods have the folders of the workspace themselves'
+        : [],
       socketNotice(binds.map(({ source }) => source)) ?? [],
     ].flat(),
     data: config.agent.data,
     ...config.container,
+    own,
     hasNetwork: config.network.egress === 'open',
     ...(services && { services }),
     certificates,

@@ -1,6 +1,5 @@
 /** What the container of a workspace and an agent is to be: its name, what is mounted, and its rights. */
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { SettingsFile } from '../../agent/catalog';
 import type { UserSettings } from './user-settings';
@@ -9,7 +8,6 @@ import { agentHome } from '../../workspace/mount';
 import type { ContainerMount, ContainerRights } from '../engine/container-info';
 import type { EngineAbout } from '../engine/engine-info';
 import type { Host } from '../../system/host';
-import { quoted } from '../../system/quoted';
 
 /** The labels that tell our containers, and what they were made for. */
 export const label = {
@@ -128,6 +126,25 @@ export function containerName(settings: Settings): string {
 }
 
 const copyVolumeEnd = '-copy';
+const folderVolumeEnd = '-own';
+
+/** Name of the volume in place of a folder of the workspace, which all agents there share. */
+function folderVolumeName(settings: Settings, folder: string): string {
+  return `${nameOf({ ...settings, agent: '' }, [folder])}${folderVolumeEnd}`;
+}
+
+/** Whether `folderVolumeName` has given that name. */
+export const isFolderVolume = (volume: string): boolean => volume.endsWith(folderVolumeEnd);
+
+/** The mounts in place of folders of the workspace. */
+export function folderMounts(settings: Settings): ContainerMount[] {
+  return settings.own.map((folder) => ({
+    type: 'volume',
+    source: folderVolumeName(settings, folder),
+    target: posix.join(settings.workingFolder, folder),
+    isReadOnly: false,
+  }));
+}
 
 /** Name of the volume with the copy of a workspace. */
 export function copyVolumeName(settings: Settings): string {
@@ -216,7 +233,7 @@ export function mountsOf(settings: Settings, user: ContainerUser): ContainerMoun
   const { workingFolder: target, isCopied } = settings;
   const copy = { type: 'volume', source: copyVolumeName(settings), target, isReadOnly: false };
   const data = { type: 'volume', source, target: dataFolder, isReadOnly: false };
-  return [data, ...(isCopied ? [copy] : []), ...binds];
+  return [data, ...(isCopied ? [copy] : []), ...binds, ...folderMounts(settings)];
 }
 
 /** On all that is made for a user. */
@@ -231,8 +248,8 @@ export function volumeLabels(settings: Settings): Record<string, string> {
   return { ...ownerLabels(settings), ...(isOfOne && { [label.workspace]: workspace }) };
 }
 
-/** On the volume with the copy of a workspace, which all agents there share. */
-export function copyLabels({ workspace = '', hostUser }: Settings): Record<string, string> {
+/** On the volumes with the copy of a workspace, and in place of its folders, which all agents there share. */
+export function workspaceLabels({ workspace = '', hostUser }: Settings): Record<string, string> {
   return { [label.managed]: 'true', [label.workspace]: workspace, [label.user]: String(hostUser.uid) };
 }
 
@@ -263,35 +280,4 @@ export function dataVolumeName(settings: Settings, user: ContainerUser): string 
 
 function hash(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
-}
-
-/** Where `cai` itself runs as root: no agent does, and this is the first ordinary user of most systems. */
-const ordinary: ContainerUser = { uid: 1000, gid: 1000 };
-const writableForAll = 0o002;
-
-/**
- * Whom everything in the container runs as: the user of the host, so that files in the workspace belong
- * to whom they should. For root the owner of the workspace, and never root itself. On a rootless engine
- * the user of the host is root inside, and has no rights beyond his own. `remedy`: what to do where that one cannot
- * write in the workspace.
- */
-export async function containerUser(
-  hostUser: ContainerUser,
-  workspace: string | undefined,
-  isRootless: boolean,
-): Promise<{ readonly user: ContainerUser; readonly notice?: string; readonly remedy?: string }> {
-  if (isRootless) return { user: { uid: 0, gid: 0 } };
-  if (hostUser.uid !== 0) return { user: hostUser };
-  const owned = workspace === undefined ? undefined : await stat(workspace);
-  const isOwned = owned !== undefined && owned.uid !== 0;
-  const { uid, gid } = isOwned ? owned : ordinary;
-  const user = { uid, gid };
-  const whose = isOwned ? 'as the owner of the workspace' : 'not as root';
-  const notice = `cai runs as root: commands run ${whose}, with the user id ${uid}`;
-  if (owned === undefined || isOwned || (owned.mode & writableForAll) !== 0) return { user, notice };
-  return {
-    user,
-    notice: `${notice}, which cannot write in ${quoted(workspace)}`,
-    remedy: `run cai as the user whose files those are to be, or: chown -R ${uid}:${gid} ${quoted(workspace)}`,
-  };
 }

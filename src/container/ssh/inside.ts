@@ -55,7 +55,10 @@ export async function memoryKills(connection: Pick<SshConnection, 'run'>): Promi
 /** What the user is told of something that has run out, by the watcher's word for it. */
 const shortages = {
   memory: ['has run out of memory, so that programs in it were killed', 'container.memory'],
-  processes: ['has as many processes as it may have, so that programs in it could start no more', 'container.pids'],
+  processes: [
+    'has as many processes as it may have, so that programs in it could start no more',
+    'container.pids',
+  ],
 } as const;
 
 /**

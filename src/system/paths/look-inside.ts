@@ -101,8 +101,8 @@ function fitting(root: string, folder: string, name: string): string[] | undefin
   return current !== undefined && current.compared > mostCompared ? undefined : names?.filter(formOf(name));
 }
 
-/** In linear time: a repository may choose the pattern, and an agent the names. */
-function formOf(name: string): (candidate: string) => boolean {
+/** Whether a name fits a pattern, in linear time: a repository may choose the pattern, and an agent the names. */
+export function formOf(name: string): (candidate: string) => boolean {
   const [first = '', ...rest] = name.split('*');
   const last = rest.pop() ?? '';
   return (candidate) => {

@@ -23,7 +23,12 @@ async function told(root: string, prompt: readonly object[], ...mounts: string[]
     return looks.at(-1)!;
   };
   const observer = new MentionObserver({ isEditorGone: false, editorCapabilities: {} }, () => mounts, look);
-  const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'session/prompt', params: { sessionId: 'e', prompt } });
+  const line = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'session/prompt',
+    params: { sessionId: 'e', prompt },
+  });
   observer.onCall(session, scanCall(Buffer.from(line), planOf(promptFields)));
   await Promise.allSettled(looks);
   await new Promise(setImmediate);
@@ -51,7 +56,10 @@ describe('MentionObserver', () => {
     ['lies in the workspace by a link', [link(join(elsewhere, 'link/inside'))]],
     ['lies in a mount', [link(join(elsewhere, 'mounted/file'))]],
     ['is not on this machine', [link('/no/such/file')]],
-    ['is given with its content', [{ type: 'resource', resource: { uri: pathToFileURL(outside).href, text: 'x' } }]],
+    [
+      'is given with its content',
+      [{ type: 'resource', resource: { uri: pathToFileURL(outside).href, text: 'x' } }],
+    ],
     ['is no file', [{ type: 'resource_link', name: 'x', uri: 'https://example.com/x' }]],
     ['is no URI', [{ type: 'resource_link', name: 'x', uri: 'file://%' }]],
     ['is no text', [{ type: 'resource_link', name: 'x', uri: 7 }]],

@@ -9,6 +9,7 @@ const settings = {
   isCopied: false,
   authorizedKey: 'ssh-ed25519 AAAA cai',
   binds: [],
+  own: [],
   protection: [],
   certificates: undefined,
   hasNetwork: false,

@@ -76,9 +76,22 @@ describe('limitedText', () => {
 describe('shortageWarning', () => {
   test('tells what happens after the first count, and then when it has doubled', () => {
     const warning = shortageWarning('memory');
-    const told = ['7', '7', '8', '9', '10', '11', '12', '17', '0', 'x'].map((words) => warning(words) && words);
+    const told = ['7', '7', '8', '9', '10', '11', '12', '17', '0', 'x'].map(
+      (words) => warning(words) && words,
+    );
 
-    expect(told).toEqual([undefined, undefined, '8', '9', undefined, '11', undefined, '17', undefined, undefined]);
+    expect(told).toEqual([
+      undefined,
+      undefined,
+      '8',
+      '9',
+      undefined,
+      '11',
+      undefined,
+      '17',
+      undefined,
+      undefined,
+    ]);
   });
 
   test.each([

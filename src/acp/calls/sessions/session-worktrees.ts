@@ -188,7 +188,8 @@ export class SessionWorktrees implements SessionObserver {
 
   #isUsed({ worktree, openings, sessions }: Used): boolean {
     const { folder } = worktree;
-    for (const each of sessions) if ((each.openPlace ?? each.lost)?.child.root !== folder) sessions.delete(each);
+    for (const each of sessions)
+      if ((each.openPlace ?? each.lost)?.child.root !== folder) sessions.delete(each);
     const isServing = (child: WorkspaceChild): boolean =>
       child.root === folder && !this.core.sessions.isIdle(child);
     const isHere = openings > 0 || sessions.size > 0 || this.children.all.some(isServing);
