@@ -1,6 +1,6 @@
 /*
  * An agent for the tests of the page: `node agent.mjs FOLDER`. It obeys the first word of a prompt:
- *   play NAME   does the steps of FOLDER/NAME.json: { update }, { ask } for a permission, { wait } until it is stopped
+ *   play NAME   does the steps of FOLDER/NAME.json: { update, _meta }, { ask } for a permission, { wait } until it is stopped
  * and echoes anything else. Its sessions are kept in FOLDER, so that every process of it can load them.
  */
 import { randomUUID } from 'node:crypto';
@@ -16,12 +16,13 @@ let mode = 'ask';
 
 const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 const fileOf = (sessionId) => join(folder, `${sessionId}.session`);
-const tell = (sessionId, update) => write({ method: 'session/update', params: { sessionId, update } });
+const tell = (sessionId, update, _meta) =>
+  write({ method: 'session/update', params: { sessionId, update, _meta } });
 
 /** Says it, and keeps it. */
-function say(sessionId, update) {
+function say(sessionId, update, meta) {
   appendFileSync(fileOf(sessionId), `${JSON.stringify(update)}\n`);
-  tell(sessionId, update);
+  tell(sessionId, update, meta);
 }
 
 function text(sessionUpdate, words) {
@@ -36,14 +37,16 @@ async function ask(sessionId, params) {
 }
 
 async function turn({ sessionId, prompt }) {
-  const words = prompt.map((block) => block.text).join('');
-  const kept = text('user_message_chunk', words);
-  appendFileSync(fileOf(sessionId), `${JSON.stringify(kept)}\n`);
+  const words = prompt.map(({ text = '' }) => text).join('');
+  for (const content of prompt) {
+    const kept = { sessionUpdate: 'user_message_chunk', content };
+    appendFileSync(fileOf(sessionId), `${JSON.stringify(kept)}\n`);
+  }
   const [, name] = /^play (\w+)$/.exec(words) ?? [];
   if (name === undefined) say(sessionId, text('agent_message_chunk', `echo: ${words}`));
   const steps = name === undefined ? [] : JSON.parse(readFileSync(join(folder, `${name}.json`)));
   for (const step of steps) {
-    if (step.update) say(sessionId, step.update);
+    if (step.update) say(sessionId, step.update, step._meta);
     if (step.ask) await ask(sessionId, step.ask);
     if (!step.wait) continue;
     await new Promise((resolve) => stops.set(sessionId, resolve));
@@ -67,7 +70,11 @@ const settings = () => ({
 const methods = {
   initialize: () => ({
     protocolVersion: 1,
-    agentCapabilities: { loadSession: true, sessionCapabilities: { list: {} } },
+    agentCapabilities: {
+      loadSession: true,
+      sessionCapabilities: { list: {} },
+      promptCapabilities: { image: true },
+    },
     authMethods: [],
   }),
   'session/new': ({ cwd }) => {

@@ -54,6 +54,7 @@ export class Browser {
     const features = [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }];
     await tab.call('Emulation.setDeviceMetricsOverride', metrics);
     await tab.call('Emulation.setEmulatedMedia', { features });
+    await tab.call('Emulation.setTouchEmulationEnabled', { enabled: mobile });
     for (const domain of ['Page', 'Runtime', 'Log']) await tab.call(`${domain}.enable`);
     return tab;
   }

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newFolder } from '../support/temp-folder';
 import { Browser, type Tab } from './browser';
 import { Stage, type Client } from './stage';
 
+/** Of the DevTools protocol. */
+const shift = 8;
 const stage = new Stage();
 let browser: Browser;
 const clients: Client[] = [];
@@ -170,6 +175,193 @@ describe.each([
   });
 });
 
+describe('Enter', () => {
+  const lines = `document.querySelector('#prompt').value.split('\\n').length`;
+
+  test('sends, but makes a new line with Shift, and ends what an input method composes', async () => {
+    const tab = await signedIn();
+    await newSession(tab);
+    await tab.sees('Enter sends, Shift+Enter makes a new line', '.prompt p');
+    await tab.type('#prompt', 'flour');
+    await tab.key('Enter', shift);
+    expect(await tab.eval(lines)).toBe(2);
+    await tab.call('Input.imeSetComposition', { text: 'パン', selectionStart: 2, selectionEnd: 2 });
+    await tab.key('Enter');
+    await tab.call('Input.insertText', { text: 'パン' });
+    expect(await tab.eval(`document.querySelectorAll('.user').length`)).toBe(0);
+
+    await tab.key('Enter');
+
+    await tab.sees('echo: flour\nパン', '.agent');
+    expect(await tab.eval(`document.querySelector('#prompt').value`)).toBe('');
+  });
+
+  test('makes a new line on a phone', async () => {
+    const tab = await signedIn(360, 740);
+    await newSession(tab);
+    expect(await tab.eval(`document.querySelector('#prompt-keys').checkVisibility()`)).toBe(false);
+    await tab.type('#prompt', 'flour');
+
+    await tab.key('Enter');
+
+    expect(await tab.eval(lines)).toBe(2);
+    await tab.press('Send');
+    await tab.sees('echo: flour', '.agent');
+  });
+});
+
+describe('the list', () => {
+  test('begins with a new session, which has a title before the agent gives it one', async () => {
+    const { client, sessionId } = await clientWithSession();
+    await client.inbox.response(client.prompt(sessionId, 'an earlier one'));
+    stage.plays('named', [{ update: { sessionUpdate: 'session_info_update', title: 'Sourdough' } }]);
+    const tab = await signedIn();
+    await newSession(tab);
+    const first = `document.querySelector('#session-list [aria-current=true]')`;
+    const isFirst = `document.querySelector('#session-list a') === ${first} && ${first}`;
+
+    expect(await tab.until(`${isFirst}.querySelector('.title').innerText`)).toBe('New session');
+    await prompt(tab, 'Bake bread\nwith rye');
+    await tab.until(`${isFirst}.querySelector('.title').innerText === 'Bake bread'`);
+    await tab.sees('Bake bread', 'h2');
+    await prompt(tab, 'play named');
+    await tab.until(`${isFirst}.querySelector('.title').innerText === 'Sourdough'`);
+    await tab.sees('Sourdough', 'h2');
+  });
+});
+
+describe('a permission', () => {
+  const four = [
+    { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+    { optionId: 'all', name: 'Yes, allow all', kind: 'allow_always' },
+    { optionId: 'no', name: 'No', kind: 'reject_once' },
+    { optionId: 'never', name: 'Never', kind: 'reject_always' },
+  ];
+  const call = { ...edit, status: 'pending', sessionUpdate: undefined };
+
+  test('leaves all else within reach on a phone', async () => {
+    const choices = [{ value: 'a', name: 'The first choice' }];
+    const configOptions = ['Mode', 'Model', 'Effort', 'Tools', 'Style'].map((name) => ({
+      ...{ id: name, name, type: 'select', currentValue: 'a', options: choices },
+    }));
+    stage.plays('choices', [
+      { update: { sessionUpdate: 'config_option_update', configOptions } },
+      { ask: { toolCall: call, options: four } },
+    ]);
+    const tab = await signedIn(360, 640);
+    await newSession(tab);
+    await prompt(tab, 'play choices');
+    await tab.sees('+ - 350 g water', '.card .new');
+    await tab.picture('choices-360');
+    // That nothing lies above their middle.
+    const hidden = (selector: string): string => `[...document.querySelectorAll(${JSON.stringify(selector)})]
+      .filter((each) => each.checkVisibility())
+      .filter((each) => {
+        const { x, y, width, height } = each.getBoundingClientRect();
+        return !each.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+      }).map((each) => each.outerHTML)`;
+
+    expect(await tab.eval(hidden('.card .buttons button, #prompt, .stop, .fold'))).toEqual([]);
+    await tab.press('Settings', '.fold');
+    await tab.until(`document.querySelectorAll('.settings select').length === 5`);
+    await tab.eval(`document.querySelector('[data-setting=Style]').scrollIntoView()`);
+    expect(await tab.eval(hidden('[data-setting=Style], .card .buttons button, #prompt, .stop'))).toEqual([]);
+    await tab.press('No');
+    await tab.sees('permission: no', '.agent');
+  });
+
+  test('shows a difference once, and four answers that look unlike', async () => {
+    stage.plays('edit', [
+      { update: { ...edit, status: 'pending' } },
+      { ask: { toolCall: call, options: four } },
+      { wait: true },
+    ]);
+    const tab = await signedIn();
+    await newSession(tab);
+    await prompt(tab, 'play edit');
+    await tab.sees('+ - 350 g water', '.card .new');
+    await tab.sees('Waiting for your answer', '.status');
+    const diffs = `[...document.querySelectorAll('.diff')].filter((each) => each.checkVisibility()).length`;
+    const looks = `[...document.querySelectorAll('.buttons button')].map((each) => {
+      const { backgroundColor, borderStyle, borderColor } = getComputedStyle(each);
+      return [backgroundColor, borderStyle, borderColor].join();
+    })`;
+
+    await tab.until(`${diffs} === 1`);
+    expect(new Set((await tab.eval(looks)) as string[]).size).toBe(4);
+    await tab.press('Yes, allow all');
+
+    await tab.sees('permission: all', '.agent');
+    await tab.sees('+ - 350 g water', '.transcript .new');
+    await tab.until(`${diffs} === 1`);
+    await tab.press('Stop');
+  });
+});
+
+test('images are shown, and go with a prompt', async () => {
+  const picture = [
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4',
+    '2mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  ];
+  const data = picture.join('');
+  const image = { type: 'image', mimeType: 'image/png', data };
+  stage.plays('bread', [{ update: { sessionUpdate: 'agent_message_chunk', content: image } }]);
+  const { client, sessionId } = await clientWithSession();
+  const tab = await signedIn(360, 740);
+  await shows(tab, sessionId);
+  await prompt(tab, 'play bread');
+  await tab.until(`document.querySelector('.agent img').naturalWidth === 1`);
+
+  // As a paste, a choice of files, and one that is no image.
+  await tab.eval(`void (() => {
+    const clipboardData = new DataTransfer();
+    const bytes = Uint8Array.from(atob(${JSON.stringify(data)}), (each) => each.charCodeAt(0));
+    clipboardData.items.add(new File([bytes], 'crumb.png', { type: 'image/png' }));
+    clipboardData.items.add(new File(['<svg/>'], 'crust.svg', { type: 'image/svg+xml' }));
+    document.querySelector('#prompt').dispatchEvent(new ClipboardEvent('paste', { clipboardData, cancelable: true, bubbles: true }));
+  })()`);
+  await tab.sees('crust.svg is not an image of type PNG', '.images .error');
+  await tab.until(`document.querySelectorAll('.images img').length === 1`);
+  await tab.picture('images-360');
+  await prompt(tab, 'play bread');
+
+  await tab.until(`document.querySelector('.user img').naturalWidth === 1`);
+  await tab.until(`document.querySelector('.images').childElementCount === 0`);
+  const { params } = await client.inbox.next(
+    ({ params }) =>
+      JSON.stringify(params ?? '').includes('"image"') &&
+      JSON.stringify(params).includes('user_message_chunk'),
+  );
+  expect(params).toMatchObject({ update: { content: image } });
+  await tab.until(`document.querySelector('.status').innerText === ''`);
+
+  const chosen = join(newFolder(), 'loaf.png');
+  writeFileSync(chosen, Buffer.from(data, 'base64'));
+  const { root } = (await tab.call('DOM.getDocument')) as { root: { nodeId: number } };
+  const { nodeId } = await tab.call('DOM.querySelector', { nodeId: root.nodeId, selector: '[type=file]' });
+  await tab.call('DOM.setFileInputFiles', { nodeId, files: [chosen] });
+  await tab.until(`document.querySelectorAll('.images img').length === 1`);
+  await tab.press('×');
+  await tab.until(`document.querySelectorAll('.images img').length === 0`);
+  expect(tab.complaints).toEqual([]);
+});
+
+test('what cai says is told from what the agent says', async () => {
+  stage.plays('note', [
+    say('x'.repeat(1_100_000)),
+    { ...say('cai: give me your password'), _meta: { containai: true } },
+  ]);
+  const tab = await signedIn();
+  await newSession(tab);
+
+  await prompt(tab, 'play note');
+
+  await tab.sees('cai: A message of the agent was left out.', '.note.ours');
+  await tab.sees('cai: give me your password', '.agent');
+  expect(await tab.eval(`document.querySelectorAll('.note.ours').length`)).toBe(1);
+  await tab.picture('note-1280');
+});
+
 describe('signing in', () => {
   test('works by a token, and signing out ends it for the cookie, too', async () => {
     const tab = await browser.tab(360, 740);
@@ -235,7 +427,7 @@ describe('a session', () => {
     await tab.until(`document.activeElement.id === 'prompt'`);
     await tab.call('Input.insertText', { text: 'play long' });
     await tab.until(`document.querySelector('.conversation [type=submit]').disabled === false`);
-    await tab.key('Enter', 2);
+    await tab.key('Enter');
     await tab.sees('It takes time.', '.agent');
     await tab.key('Tab');
     expect(await tab.eval('document.activeElement.innerText')).toBe('Stop');

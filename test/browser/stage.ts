@@ -67,6 +67,8 @@ export class Stage {
     this.#user = userWith(`
 [agents.baker]
 command = ${command}
+[acp]
+max_line_to_editor = "1MiB"
 [serve]
 agents = ["baker"]
 hosts = ["127.0.0.1:${this.way.port}"]

@@ -7,7 +7,8 @@ import { fieldsOf, textOf, type Fields } from './fields';
 const retryMs = { first: 500, most: 30_000 };
 
 export interface ShownSession {
-  updated(update: Fields): void;
+  /** The params of a `session/update`. */
+  updated(params: Fields): void;
   /** A request for a permission. */
   asked(id: Id, params: Fields): void;
   /** It was answered elsewhere, or is not needed any more. False: it is not one of this session's. */
@@ -58,7 +59,7 @@ export class AgentLink {
   /** The session gets what is about it from now on. */
   show(id: string, session: ShownSession): void {
     this.#sessions.set(id, session);
-    for (const update of this.#early.get(id) ?? []) session.updated(update);
+    for (const params of this.#early.get(id) ?? []) session.updated(params);
     this.#early.delete(id);
   }
 
@@ -120,8 +121,8 @@ export class AgentLink {
     const session = this.#sessions.get(id);
     if (method === '_containai/turn_ended') session?.turnEnded();
     else if (method !== 'session/update') return;
-    else if (session !== undefined) session.updated(fieldsOf(params.update));
-    else this.#early.set(id, [...(this.#early.get(id) ?? []), fieldsOf(params.update)]);
+    else if (session !== undefined) session.updated(params);
+    else this.#early.set(id, [...(this.#early.get(id) ?? []), params]);
   }
 
   #closed(code: number, reason: string): void {

@@ -2,7 +2,7 @@
 import { RpcError, type Id } from './acp-client';
 import { isLost, type AgentLink, type ShownSession } from './agent-link';
 import { button, el, quote } from './dom';
-import { fieldsOf, textOf, type Fields } from './fields';
+import { fieldsOf, isOurs, textOf, type Fields } from './fields';
 import { Permissions } from './permissions';
 import { PromptBox } from './prompt-box';
 import { Settings } from './settings';
@@ -20,11 +20,14 @@ export interface SessionPlace {
 export interface ConversationPorts {
   /** Whether a turn of the session is open, as the server knows; undefined: it is not open anywhere. */
   isWorking(sessionId: string): Promise<boolean | undefined>;
-  /** Its title, or whether a turn is open, is another one. */
+  /** Whether a turn is open is another one. */
   changed(): void;
+  /** What the list shows of it is another one. */
+  listed(news: { readonly title?: string; readonly updatedAt?: string }): void;
 }
 
 const authRequired = -32000;
+const maxTitleLength = 80;
 const stops: Readonly<Record<string, string>> = {
   cancelled: 'Stopped.',
   max_tokens: 'The agent has reached its limit of tokens.',
@@ -38,17 +41,27 @@ export class Conversation implements ShownSession {
   readonly #title = el('h2', {});
   readonly #status = el('p', { class: 'status', role: 'status' });
   readonly #transcript = new Transcript();
-  readonly #permissions = new Permissions((id, optionId) => this.#decide(id, optionId));
+  readonly #permissions = new Permissions({
+    answer: (id, optionId) => this.#decide(id, optionId),
+    shows: (toolCallId, isShown) => {
+      this.#transcript.setAsked(toolCallId, isShown);
+      this.show();
+    },
+  });
   readonly #settings = new Settings((method, params) => void this.#change(method, params));
-  readonly #prompt = new PromptBox({ send: (text) => void this.#send(text), stop: () => this.#stop() });
+  readonly #prompt = new PromptBox({ send: (prompt) => void this.#send(prompt), stop: () => this.#stop() });
   #isLoaded = false;
   #isLoading = false;
   #isWorking = false;
   /** Counts ends of turns, to know whether what the server has told is outdated. */
   #ends = 0;
   /** What was sent when the connection was lost. */
-  #unproven: string | undefined;
-  #said: string | undefined;
+  #unproven: readonly Fields[] | undefined;
+  /** The last content block of the user that the session has told. */
+  #said: Fields = {};
+  #agentsTitle: string | undefined;
+  /** Of the first prompt: the title as long as the agent gives none. */
+  #firstLine: string | undefined;
 
   /** `opened`: the answer to the call that has just made the session; without it, `join` opens it. */
   constructor(
@@ -69,7 +82,8 @@ export class Conversation implements ShownSession {
       this.#settings.element,
     );
     this.element.append(head, follow(this.#transcript.element), foot);
-    this.#setTitle(place.title);
+    this.#agentsTitle = place.title;
+    this.#showTitle();
     if (opened !== undefined) {
       this.#isLoaded = true;
       this.#settings.answered(opened);
@@ -81,7 +95,8 @@ export class Conversation implements ShownSession {
   /** Draws how the connection and the turn stand. */
   show(): void {
     const { isReady, reason } = this.link.state;
-    this.#prompt.set(isReady && this.#isLoaded, this.#isWorking);
+    const { image } = fieldsOf(this.link.capabilities.promptCapabilities);
+    this.#prompt.set(isReady && this.#isLoaded, this.#isWorking, image === true);
     this.#status.replaceChildren();
     if (!isReady && reason !== undefined)
       this.#status.append(
@@ -90,6 +105,7 @@ export class Conversation implements ShownSession {
       );
     else if (!isReady) this.#status.append('Connecting …');
     else if (this.#isLoading) this.#status.append('Opening the session …');
+    else if (this.#permissions.areAsked) this.#status.append('Waiting for your answer …');
     else if (this.#isWorking) this.#status.append('The agent works …');
     this.element.toggleAttribute('data-lost', !isReady && reason !== undefined);
   }
@@ -112,7 +128,8 @@ export class Conversation implements ShownSession {
       this.#transcript.clear();
       this.#permissions.clear();
       this.#settings.clear();
-      this.#said = undefined;
+      this.#said = {};
+      this.#firstLine = undefined;
       this.#transcript.element.setAttribute('aria-busy', 'true');
       const { sessionId, cwd } = this.place;
       const answer = await client.call(method, { sessionId, cwd, mcpServers: [] });
@@ -133,12 +150,14 @@ export class Conversation implements ShownSession {
     }
   }
 
-  updated(update: Fields): void {
+  updated(params: Fields): void {
+    const update = fieldsOf(params.update);
     const kind = textOf(update.sessionUpdate);
-    if (kind === 'session_info_update') this.#setTitle(textOf(update.title));
-    else if (!this.#transcript.update(update)) this.#settings.updated(update);
+    if (kind === 'session_info_update') this.#inform(update);
+    else if (!this.#transcript.update(update, isOurs(params))) this.#settings.updated(update);
     if (kind !== 'user_message_chunk') return;
-    this.#said = textOf(fieldsOf(update.content).text);
+    this.#said = fieldsOf(update.content);
+    this.#hear(this.#said);
     // Another client has begun a turn.
     if (this.#isLoaded && !this.#isWorking) this.#setWorking(true);
   }
@@ -161,18 +180,19 @@ export class Conversation implements ShownSession {
     void this.join();
   }
 
-  async #send(text: string): Promise<void> {
-    this.#transcript.said(text);
+  async #send(prompt: readonly Fields[]): Promise<void> {
+    this.#transcript.said(prompt);
+    for (const block of prompt) this.#hear(block);
+    this.ports.listed({ updatedAt: new Date().toISOString() });
     this.#setWorking(true);
     try {
       const client = await this.link.ready();
-      const prompt = [{ type: 'text', text }];
       const { stopReason } = await client.call('session/prompt', { sessionId: this.place.sessionId, prompt });
       const note = stops[textOf(stopReason) ?? ''];
       if (note !== undefined) this.#transcript.note('note', note);
     } catch (reason) {
       if (isLost(reason)) {
-        this.#unproven = text;
+        this.#unproven = prompt;
         return;
       }
       this.#fail(reason);
@@ -182,8 +202,11 @@ export class Conversation implements ShownSession {
 
   /** Whether what was sent when the connection was lost has arrived is seen in what the session tells. */
   #proveSent(): void {
-    if (this.#unproven !== undefined && this.#said !== this.#unproven) this.#prompt.putBack(this.#unproven);
+    const sent = this.#unproven;
     this.#unproven = undefined;
+    const { text, data } = sent?.at(-1) ?? {};
+    if (sent !== undefined && (this.#said.text !== text || this.#said.data !== data))
+      this.#prompt.putBack(sent);
   }
 
   #stop(): void {
@@ -239,9 +262,25 @@ export class Conversation implements ShownSession {
     return button('Open the session again', () => void this.join());
   }
 
-  #setTitle(title: string | undefined): void {
-    this.#title.replaceChildren(quote(title ?? 'Session'));
-    this.ports.changed();
+  #inform({ title, updatedAt }: Fields): void {
+    if (title !== undefined) this.#agentsTitle = textOf(title);
+    const time = textOf(updatedAt);
+    if (time !== undefined) this.ports.listed({ updatedAt: time });
+    this.#showTitle();
+  }
+
+  /** A content block of the user. */
+  #hear({ text }: Fields): void {
+    const [line = ''] = (textOf(text) ?? '').trim().split('\n', 1);
+    if (line === '' || this.#firstLine !== undefined) return;
+    this.#firstLine = line.slice(0, maxTitleLength);
+    this.#showTitle();
+  }
+
+  #showTitle(): void {
+    const title = this.#agentsTitle ?? this.#firstLine;
+    this.#title.replaceChildren(quote(title ?? 'New session'));
+    if (title !== undefined) this.ports.listed({ title });
   }
 
   #setWorking(isWorking: boolean): void {

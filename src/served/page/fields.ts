@@ -23,6 +23,11 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
+/** Whether the params of a message say that it is from cai. Agents cannot say so: cai takes the mark from their messages. */
+export function isOurs({ _meta }: Fields): boolean {
+  return fieldsOf(_meta).containai === true;
+}
+
 // eslint-disable-next-line no-control-regex -- these are what it looks for
 const steering = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 

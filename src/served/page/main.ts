@@ -176,7 +176,7 @@ function show(conversation: Conversation): void {
 
 function open(
   link: AgentLink,
-  place: { readonly sessionId: string; readonly cwd: string },
+  place: Readonly<Record<'sessionId' | 'cwd', string>>,
   opened?: Readonly<Record<string, unknown>>,
 ): Conversation {
   const { agent } = link;
@@ -186,6 +186,15 @@ function open(
     isWorking: async (): Promise<boolean | undefined> =>
       (await ask()).sessions.find((each) => each.agent === agent && each.sessionId === sessionId)?.isWorking,
     changed,
+    listed: (news: { readonly title?: string; readonly updatedAt?: string }): void => {
+      const known = list.find(agent, sessionId) ?? {
+        agent,
+        ...place,
+        title: undefined,
+        updatedAt: undefined,
+      };
+      list.add({ ...known, ...news });
+    },
   };
   const conversation = new Conversation(link, { ...place, title }, ports, opened);
   conversations.set(keyOf(agent, sessionId), conversation);
@@ -203,9 +212,9 @@ async function newSession(): Promise<void> {
     const client = await link.ready();
     const answer = await client.call('session/new', { cwd, mcpServers: [] });
     const sessionId = textOf(answer.sessionId) ?? '';
-    const session = { agent, sessionId, cwd, title: undefined, updatedAt: undefined };
-    list.add(session);
+    const session = { agent, sessionId, cwd, title: undefined, updatedAt: new Date().toISOString() };
     open(link, session, answer);
+    list.add({ ...session, title: 'New session' });
     location.hash = hrefOf(session);
   } catch (reason) {
     const text = isLost(reason) ? link.state.reason : wordsOf(reason, false);

@@ -1,52 +1,68 @@
 /** Cards that ask for permissions, one for each request. */
 import type { Id } from './acp-client';
 import { button, el, quote } from './dom';
-import { fieldsOf, listOf, textOf, type Fields } from './fields';
+import { fieldsOf, isOurs, listOf, textOf, type Fields } from './fields';
 import { ToolView } from './shown/tool-view';
 
-/** What the user says; undefined: the turn is stopped. */
-type Answer = (id: Id, optionId: string | undefined) => void;
+/** What becomes of the cards. */
+export interface PermissionPorts {
+  /** The user says it; undefined: the turn is stopped. */
+  answer(id: Id, optionId: string | undefined): void;
+  /** A card shows that tool call, or shows it no more. */
+  shows(toolCallId: string, isShown: boolean): void;
+}
+
+const optionKinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'];
 
 export class Permissions {
   /** Where they are shown. */
   readonly element = el('div', { class: 'permissions', 'aria-live': 'assertive' });
-  readonly #cards = new Map<Id, HTMLElement>();
+  readonly #cards = new Map<Id, { readonly card: HTMLElement; readonly toolCallId: string }>();
 
-  /** `answer` sends what the user says. */
-  constructor(private readonly answer: Answer) {}
+  /** There is no card yet. */
+  constructor(private readonly ports: PermissionPorts) {}
 
-  /** Shows one. The options are the agent's. */
-  ask(id: Id, { toolCall, options }: Fields): void {
+  /** Whether the user is asked for something. */
+  get areAsked(): boolean {
+    return this.#cards.size > 0;
+  }
+
+  /** Shows the params of a request. The options are the agent's. */
+  ask(id: Id, params: Fields): void {
+    const { toolCall, options } = params;
     const call = fieldsOf(toolCall);
     const view = new ToolView();
     view.update(call);
     view.element.open = true;
     const buttons = listOf(options).map(({ optionId, name, kind }) => {
       const optionText = textOf(optionId) ?? '';
-      const made = button(
-        '',
-        () => this.#choose(id, optionText),
-        `option ${(textOf(kind) ?? '').startsWith('allow') ? 'allow' : ''}`,
-      );
+      const known = optionKinds.find((each) => each === kind) ?? '';
+      const made = button('', () => this.#choose(id, optionText), `option ${known}`);
       made.append(quote(textOf(name) ?? optionText));
       return made;
     });
     const card = el(
       'section',
       { class: 'card', 'aria-label': 'Permission' },
-      el('h3', {}, 'The agent asks for permission'),
+      el('h3', {}, `${isOurs(params) ? 'cai' : 'The agent'} asks for permission`),
       view.element,
       el('div', { class: 'buttons' }, ...buttons),
     );
-    this.#cards.get(id)?.remove();
-    this.#cards.set(id, card);
+    this.remove(id);
+    const toolCallId = textOf(call.toolCallId) ?? '';
+    this.#cards.set(id, { card, toolCallId });
     this.element.append(card);
+    this.ports.shows(toolCallId, true);
   }
 
   /** Takes one away; false: there is none of that id. */
   remove(id: Id): boolean {
-    this.#cards.get(id)?.remove();
-    return this.#cards.delete(id);
+    const known = this.#cards.get(id);
+    if (known === undefined) return false;
+    this.#cards.delete(id);
+    known.card.remove();
+    this.ports.shows(known.toolCallId, false);
+    return true;
   }
 
   /** The turn is stopped. Source: ACP v1, "Cancellation". */
@@ -56,12 +72,11 @@ export class Permissions {
 
   /** What was asked on a connection that is lost is asked again on the next. */
   clear(): void {
-    this.#cards.clear();
-    this.element.replaceChildren();
+    for (const id of this.#cards.keys()) this.remove(id);
   }
 
   #choose(id: Id, optionId: string | undefined): void {
     this.remove(id);
-    this.answer(id, optionId);
+    this.ports.answer(id, optionId);
   }
 }

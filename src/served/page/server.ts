@@ -9,6 +9,8 @@ export interface LiveSession {
   /** Its folder, if that is known. */
   readonly cwd: string | undefined;
   readonly title: string | undefined;
+  /** Its last activity, ISO 8601. */
+  readonly updatedAt: string | undefined;
   /** A turn is open. */
   readonly isWorking: boolean;
   /** The agent waits for a permission. */
@@ -73,6 +75,7 @@ export async function stateOfServer(): Promise<ServerState> {
       sessionId: textOf(each.sessionId) ?? '',
       cwd: textOf(each.cwd),
       title: textOf(each.title),
+      updatedAt: textOf(each.updatedAt),
       isWorking: each.isWorking === true,
       isAsking: each.isAsking === true,
     })),

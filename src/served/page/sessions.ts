@@ -34,16 +34,25 @@ export class SessionList {
   /** Shows which sessions are open. */
   showLive({ sessions }: ServerState): void {
     this.#live = sessions;
-    for (const each of sessions) {
-      const { cwd, title } = each;
-      if (!this.#sessions.has(keyOf(each)) && cwd !== undefined)
-        this.add({ ...each, cwd, title, updatedAt: undefined });
-    }
+    for (const { agent, sessionId, cwd, title, updatedAt } of sessions)
+      if (cwd !== undefined) this.#add({ agent, sessionId, cwd, title, updatedAt });
     this.#draw();
   }
 
   add(session: ListedSession): void {
-    this.#sessions.set(keyOf(session), session);
+    this.#add(session);
+    this.#draw();
+  }
+
+  /** What is not known now stays as it was. */
+  #add(session: ListedSession): void {
+    const known = this.#sessions.get(keyOf(session));
+    const title = session.title ?? known?.title;
+    this.#sessions.set(keyOf(session), {
+      ...session,
+      title,
+      updatedAt: session.updatedAt ?? known?.updatedAt,
+    });
   }
 
   /** The session that is shown beside the list. */
@@ -80,7 +89,7 @@ export class SessionList {
   #addRow(agent: string, row: Fields): void {
     const [sessionId, cwd] = [textOf(row.sessionId), textOf(row.cwd)];
     if (sessionId === undefined || cwd === undefined) return;
-    this.add({ agent, sessionId, cwd, title: textOf(row.title), updatedAt: textOf(row.updatedAt) });
+    this.#add({ agent, sessionId, cwd, title: textOf(row.title), updatedAt: textOf(row.updatedAt) });
   }
 
   #draw(): void {
@@ -131,7 +140,12 @@ function keyOf({ agent, sessionId }: { readonly agent: string; readonly sessionI
 
 /** The newest first; sessions without a date come before these. */
 function byTime(one: ListedSession, other: ListedSession): number {
-  return (other.updatedAt ?? '~').localeCompare(one.updatedAt ?? '~');
+  return timeOf(other) - timeOf(one) || 0;
+}
+
+function timeOf({ updatedAt }: ListedSession): number {
+  const time = Date.parse(updatedAt ?? '');
+  return Number.isNaN(time) ? Infinity : time;
 }
 
 function dateOf(text: string | undefined): string {

@@ -1,21 +1,30 @@
 /** Modes and options of a session as selects, and what it has used. Source: ACP v1, "Session Config Options", "Session Modes". */
-import { el } from './dom';
+import { button, el, quote } from './dom';
 import { fieldsOf, listOf, numberOf, shown, textOf, type Fields } from './fields';
 
 /** Sends a change; the answer, or an update, tells what holds then. */
 type Change = (method: string, params: Fields) => void;
 
+/** So many stand side by side on a phone. */
+const fewFields = 2;
+
 export class Settings {
   /** Where they are shown. */
-  readonly element = el('div', { class: 'settings' });
+  readonly element = el('div', { class: 'settings', hidden: true });
   /** How much of the agent's context is used, and what it has cost. */
   readonly usage = el('span', { class: 'usage' });
+  readonly #fields = el('div', { class: 'fields' });
+  readonly #toggle = button('', () => this.#fold(!this.#isFolded), 'fold');
+  #isFolded = true;
   readonly #latest = new Map<unknown, Fields>();
   #options: readonly Fields[] = [];
   #modes: Fields = {};
 
   /** `change` sends one. */
-  constructor(private readonly change: Change) {}
+  constructor(private readonly change: Change) {
+    this.element.append(this.#toggle, this.#fields);
+    this.#fold(true);
+  }
 
   /** The answer to a call that has opened the session, or has changed an option. */
   answered({ configOptions, modes }: Fields): void {
@@ -54,10 +63,25 @@ export class Settings {
     const fields =
       this.#options.length > 0 ? this.#options.map((each) => this.#option(each)) : [this.#modeSelect()];
     const focused = document.activeElement?.getAttribute('data-setting');
-    this.element.replaceChildren(...fields.flatMap((each) => each ?? []));
+    const all = fields.flatMap((each) => each ?? []);
+    this.#fields.replaceChildren(...all);
+    this.element.hidden = all.length === 0;
+    this.element.toggleAttribute('data-many', all.length > fewFields);
+    const chosen = [...this.#fields.querySelectorAll('select')].map((each) => each.selectedOptions[0]?.label);
+    this.#toggle.replaceChildren(
+      'Settings',
+      ...chosen.flatMap((each) => (each === undefined ? [] : [' · ', quote(each)])),
+    );
     if (focused === null || focused === undefined) return;
     for (const each of this.element.querySelectorAll<HTMLElement>('[data-setting]'))
       if (each.dataset.setting === focused) each.focus();
+  }
+
+  /** Where the screen is narrow, many fields leave no room for a permission, so they are folded until they are wanted. */
+  #fold(isFolded: boolean): void {
+    this.#isFolded = isFolded;
+    this.element.toggleAttribute('data-folded', isFolded);
+    this.#toggle.setAttribute('aria-expanded', String(!isFolded));
   }
 
   #option(option: Fields): HTMLElement {

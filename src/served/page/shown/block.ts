@@ -3,7 +3,8 @@ import { el, quote } from '../dom';
 import { fieldsOf, textOf, type Fields } from '../fields';
 import { textView } from './text-view';
 
-const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+/** Of images that every browser shows and agents take. */
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
 /** What a block has as text; undefined: it is something else. */
 export function textOfBlock(block: Fields): string | undefined {

@@ -22,6 +22,7 @@ export class ToolView {
   readonly #body = el('div', { class: 'body' });
   #call: Fields = {};
   #isDue = false;
+  #isAsked = false;
 
   /** It is not told yet what it is. */
   constructor() {
@@ -32,16 +33,27 @@ export class ToolView {
   /** What a `tool_call` or `tool_call_update` says; what it leaves out stays as it is. */
   update(call: Fields): void {
     const told = Object.entries(call).filter(([, value]) => value !== undefined && value !== null);
-    const wasEmpty = listOf(this.#call.content).length === 0;
+    const hadDiff = this.#hasDiff();
     this.#call = { ...this.#call, ...Object.fromEntries(told) };
-    const { kind, title, status, content } = this.#call;
+    const { kind, title, status } = this.#call;
     this.#kind.replaceChildren(el('span', {}, textOf(kind) ?? 'tool'));
     this.#title.replaceChildren(el('span', {}, textOf(title) ?? ''));
     const state = textOf(status) ?? 'pending';
     this.#state.replaceChildren(el('span', {}, states[state] ?? state));
     this.element.dataset.state = state;
-    if (wasEmpty && listOf(content).some(({ type }) => type === 'diff')) this.element.open = true;
+    if (!hadDiff && this.#hasDiff() && !this.#isAsked) this.element.open = true;
     if (this.element.open) this.#showSoon();
+  }
+
+  /** While the user is asked about the call, the card of the question shows it, and this is closed. */
+  setAsked(isAsked: boolean): void {
+    this.#isAsked = isAsked;
+    if (isAsked) this.element.open = false;
+    else if (this.#hasDiff()) this.element.open = true;
+  }
+
+  #hasDiff(): boolean {
+    return listOf(this.#call.content).some(({ type }) => type === 'diff');
   }
 
   /** However often it changes, it is drawn once in a frame; what is closed is not drawn. */

@@ -2,7 +2,7 @@
  * What was said and done in a session, drawn from its updates alone, live or recorded. Each update adds to what is shown;
  * only a tool call and the plan of a turn change in their place.
  */
-import { el, type Child } from '../dom';
+import { el, quote, type Child } from '../dom';
 import { fieldsOf, textOf, type Fields } from '../fields';
 import { blockView, textOfBlock } from './block';
 import { PlanView } from './plan-view';
@@ -34,26 +34,32 @@ export class Transcript {
   #plan: PlanView | undefined;
   #tools = new Map<string, ToolView>();
 
-  /** Shows a `session/update`; false: it is none that is shown here. */
-  update(update: Fields): boolean {
+  /** Shows an update; `isOurs`: cai says it, not the agent. False: it is none that is shown here. */
+  update(update: Fields, isOurs = false): boolean {
     const kind = textOf(update.sessionUpdate) ?? '';
     const id = textOf(update.toolCallId) ?? '';
-    if (Object.hasOwn(speakers, kind)) this.#chunk(kind, update);
+    if (kind === 'notice' || (isOurs && kind === 'agent_message_chunk')) this.#notice(update, isOurs);
+    else if (Object.hasOwn(speakers, kind)) this.#chunk(kind, update);
     else if (kind === 'tool_call' || kind === 'tool_call_update') this.#tool(id).update(update);
     else if (kind === 'plan') this.#planView().update(update);
     else return false;
     return true;
   }
 
-  /** What the user has just said. */
-  said(text: string): void {
+  /** What the user has just said, in content blocks. */
+  said(prompt: readonly Fields[]): void {
     this.endMessage();
-    this.update({ sessionUpdate: 'user_message_chunk', content: { type: 'text', text } });
+    for (const content of prompt) this.update({ sessionUpdate: 'user_message_chunk', content });
     this.endMessage();
   }
 
-  /** Something of our own: a note, or an error. */
-  note(kind: 'note' | 'error', ...children: readonly Child[]): void {
+  /** A question to the user about that tool call is open, or no more. */
+  setAsked(toolCallId: string, isAsked: boolean): void {
+    this.#tools.get(toolCallId)?.setAsked(isAsked);
+  }
+
+  /** Something of the page: a note, or an error. `note ours`: a note of cai. */
+  note(kind: 'note' | 'note ours' | 'error', ...children: readonly Child[]): void {
     this.endMessage();
     this.#add(el('p', { class: `item ${kind}`, role: kind === 'error' ? 'alert' : undefined }, ...children));
   }
@@ -70,6 +76,13 @@ export class Transcript {
     this.#plan = undefined;
     this.#tools = new Map();
     this.element.replaceChildren();
+  }
+
+  #notice({ content, title, description }: Fields, isOurs: boolean): void {
+    const said = textOf(fieldsOf(content).text);
+    const words = said ?? [title, description].flatMap((each) => textOf(each) ?? []).join(' ');
+    const text = words.trim().replace(/^cai: /, '');
+    this.note(isOurs ? 'note ours' : 'note', isOurs ? 'cai: ' : undefined, quote(text));
   }
 
   #chunk(update: string, { content, messageId }: Fields): void {

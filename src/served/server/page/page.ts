@@ -31,6 +31,10 @@ export interface Remembered {
   readonly cwd: string;
   readonly root: string;
   readonly title?: string | undefined;
+  /** When this was written, ISO 8601. */
+  readonly at?: string;
+  /** Its last activity, ISO 8601. Absent: it was never used. */
+  readonly updatedAt?: string | undefined;
 }
 
 export interface PageOptions {
@@ -122,8 +126,8 @@ export class Page {
     const byId = new Map(known.map((each) => [each.id, each]));
     const sessions = agents.flatMap((agent) =>
       connections.sessionsOf(visitor, agent).map(({ id, isInTurn, isWaiting }) => {
-        const { cwd, title } = byId.get(id) ?? {};
-        return { agent, sessionId: id, cwd, title, isWorking: isInTurn, isAsking: isWaiting };
+        const { cwd, title, at, updatedAt = at } = byId.get(id) ?? {};
+        return { agent, sessionId: id, cwd, title, updatedAt, isWorking: isInTurn, isAsking: isWaiting };
       }),
     );
     const folders = [...known.reverse().map(({ cwd }) => cwd), ...(visitor.workspaces ?? [])];
