@@ -77,23 +77,22 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
+const rows = Object.values(groups).flat();
 export const commands: Readonly<Record<string, () => Promise<Command>>> = Object.fromEntries(
-  Object.values(groups)
-    .flat()
-    .flatMap(([usage, , load]) => (load === undefined ? [] : [[usage.split(' ')[0]!, load]])),
+  rows.flatMap(([usage, , load]) => (load === undefined ? [] : [[usage.split(' ')[0]!, load]])),
 );
 
 /** The commands that editors and we ourselves start. */
 const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: () => import('./run/bridge'),
+  'mock-agent': () => import('./try/mock-agent'),
   terminal: () => import('./run/terminal'),
 };
 
 /** For completion. */
 const known = {
   first: [
-    ...Object.values(groups)
-      .flat()
+    ...rows
       .filter(([usage]) => /^[^A-Z]/.test(usage) && !usage.includes(' --'))
       .map(([usage, text]) => [usage.split(' ')[0]!, text] as const),
     ...Object.entries(catalog)

@@ -53,7 +53,7 @@ async function hasImage(agent: string, host: Host): Promise<boolean> {
     process.stderr.write(lineOf(check));
   });
   if (facts.engine === undefined || facts.configured === undefined) {
-    tell('mend what has failed, then run "cai setup" again');
+    tell('mend what has failed, then run "cai setup" again; "cai try --mock" shows a turn without an engine');
     return false;
   }
   if (facts.image !== undefined) return true;

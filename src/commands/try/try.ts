@@ -8,11 +8,12 @@ import type { Host } from '../../system/host';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { Client, Ended, Refusal, type Json } from './client';
+import { onMockHost } from './mock';
 import { Person } from './person';
 import { questionOf, View } from './view';
 
 /** Resolves with the exit status. */
-export const run = declare({
+export const run = declare<{ readonly mock?: true }>({
   name: 'try',
   description: `Talks with an agent in the terminal, by the command that editors start, in the current folder. Ctrl+C
     stops a turn; at the prompt, it leaves. With a prompt as an argument or on stdin, it ends after that turn, and refuses
@@ -21,10 +22,20 @@ export const run = declare({
     ['[agent]', 'its name (default: "agent.default" in the configuration)'],
     ['[prompt...]', 'what to ask'],
   ],
-  action: (_, host, [agent, ...words]) => talk(agent, words.join(' '), host),
+  options: [['--mock', 'talk with an agent that needs no engine, model or sign-in, to see what a turn is']],
+  action: async ({ mock }, host, args) => {
+    if (mock !== true) return await talk(args[0], args.slice(1).join(' '), host);
+    return await onMockHost(
+      host,
+      async (agent, mocked) => await talk(agent, args.join(' '), mocked, mockHint),
+    );
+  },
 });
 
-async function talk(name: string | undefined, words: string, host: Host): Promise<number> {
+const mockHint = 'This agent is a mock. Write something, and it asks you; write "count" for a turn to stop.';
+
+/** `hint`: what somebody at the terminal is told first. */
+async function talk(name: string | undefined, words: string, host: Host, hint?: string): Promise<number> {
   const agent = name ?? loadConfig(host).agent.default;
   const isTerminal = host.isOnTerminal;
   const given = words !== '' || isTerminal ? words : await allOf(process.stdin);
@@ -48,6 +59,7 @@ async function talk(name: string | undefined, words: string, host: Host): Promis
   try {
     const sessionId = await open(client, host, agent);
     if (person === undefined) return (await turn({ client, sessionId, view }, given)) ? 0 : 1;
+    if (hint !== undefined) view.line(hint);
     view.line(view.dim('Ctrl+C stops a turn; at the prompt, it leaves.'));
     for (;;) {
       const text = await person.line('> ');

@@ -51,7 +51,9 @@ test('ends where there is no engine, and says what to do', async () => {
   const shown = await onTerminal(['setup'], user, []);
 
   expect(shown).toMatch(/^fail +engine +the engine at .* is not running.*: start it/m);
-  expect(shown).toContain('cai: mend what has failed, then run "cai setup" again\n');
+  expect(shown).toContain(
+    'cai: mend what has failed, then run "cai setup" again; "cai try --mock" shows a turn without',
+  );
   expect(shown).not.toContain('[y/N]');
 });
 

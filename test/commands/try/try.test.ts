@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { runCli, userWith } from '../../support/cli';
 import { onTerminal } from '../../support/on-terminal';
+import { newFolder } from '../../support/temp-folder';
 
 const mock = resolve(__dirname, '../../../fixtures/mock-acp-server');
 const home = userWith(`[agents.mock]\ncommand = ${JSON.stringify([process.execPath, mock, '--acp'])}\n`);
@@ -78,4 +79,38 @@ test.each([
 
   expect(stderr).toContain(`cai: ${advice}\n`);
   expect(status).toBe(11);
+});
+
+describe('--mock', () => {
+  const newcomer = { env: { HOME: newFolder(), TMPDIR: newFolder() }, cwd: newFolder() };
+
+  test('needs nothing, and leaves nothing behind', async () => {
+    const { status, stdout, stderr } = await runCli(['try', '--mock', 'bake', 'bread'], newcomer);
+
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(
+      /^I am a mock: .* You have said: bake bread\n(?:.*\n)*\? Write hello\.txt\n {2}1 {2}Yes\n {2}2 {2}No\n {2}No\n(?:.*\n)*You have refused it\./,
+    );
+    expect(status).toBe(0);
+    expect(
+      Object.values({ ...newcomer.env, cwd: newcomer.cwd }).flatMap((each) => readdirSync(each)),
+    ).toEqual([]);
+  });
+
+  test('has a turn, a question and a stop on a terminal', async () => {
+    const shown = await onTerminal(['try', '--mock'], newcomer, [
+      ['write "count" for a turn to stop', ''],
+      ['> ', 'bake bread\n'],
+      ['1, 2? ', '1\n'],
+      ['You have allowed it', ''],
+      ['> ', 'count\n'],
+      ['until you stop me: 1', '\u0003'],
+      ['(cancelled)\r\n> ', 'bake cake\n'],
+      ['1, 2? ', '\u0003'],
+      ['(cancelled)\r\n> ', '\u0004'],
+    ]);
+
+    expect(shown).toContain('  ✓ Write hello.txt\n');
+    expect(shown).toContain('  ✗ Write hello.txt\n');
+  });
 });
