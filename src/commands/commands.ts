@@ -58,6 +58,7 @@ const groups: Readonly<Record<string, readonly Row[]>> = {
     ['stop [NAME...]', 'stop the containers of the workspace, or these', () => import('./containers/stop')],
     ['rm [NAME...]', "remove them, but not the agents' data", () => import('./containers/rm')],
     ['build [AGENT]', "build an agent's image", () => import('./containers/build')],
+    ['images', 'list your images, and what they take', () => import('./containers/images')],
     ['image add NAME...', 'add Go, Rust, Debian packages ...', () => import('./containers/image')],
     ['prune', 'remove what is not used any more', () => import('./containers/prune')],
   ],

@@ -15,6 +15,8 @@ export interface OwnContainer {
   readonly state: string;
   /** When it was made, in milliseconds since 1970. */
   readonly createdAt: number;
+  /** Id of its image; `undefined`: its record cannot be read. */
+  readonly image: string | undefined;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
   /** Names of the services beside it. */
@@ -39,7 +41,7 @@ export async function ownContainers(engine: Engine, hostUser: number): Promise<O
     workspace: labels[label.workspace] === '' ? undefined : labels[label.workspace],
     agent: labels[label.agent] ?? '',
     services: servicesIn(labels),
-    ...volumesIn(labels[label.spec]),
+    ...recordedIn(labels[label.spec]),
   }));
   const key = ({ workspace = '', agent, name }: OwnContainer) => [workspace, agent, name].join('\0');
   return containers.sort((one, other) => (key(one) < key(other) ? -1 : 1));
@@ -90,15 +92,16 @@ function labelsOf(hostUser: number): Record<string, string> {
 }
 
 /** In the record of what a container was made with, which has a line for each mount. */
-function volumesIn(
+function recordedIn(
   record: string | undefined,
-): Pick<OwnContainer, 'dataVolume' | 'copyVolume' | 'folderVolumes'> {
-  const { mounts = [] } = (objectIn(record) ?? {}) as Partial<Recorded>;
+): Pick<OwnContainer, 'image' | 'dataVolume' | 'copyVolume' | 'folderVolumes'> {
+  const { image, mounts = [] } = (objectIn(record) ?? {}) as Partial<Recorded>;
   const found = mounts.flatMap((line) => {
     const [, name, target] = /^volume (\S+) (.*) rw$/.exec(line) ?? [];
     return name === undefined ? [] : [{ name, target }];
   });
   return {
+    image,
     dataVolume: found.find(({ target }) => target === dataFolder)?.name,
     copyVolume: found.find(({ name }) => isCopyVolume(name))?.name,
     folderVolumes: found.filter(({ name }) => isFolderVolume(name)).map(({ name }) => name),

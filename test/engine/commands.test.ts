@@ -23,11 +23,15 @@ describe('cai ps', () => {
     const command = await startIn(workspace);
     const [busy] = await listed();
     const { stdout } = await runIn(workspace, ['ps']);
+    const images = JSON.parse((await runIn(workspace, ['images', '--json'])).stdout) as object[];
 
     expect(idle).toMatchObject({ agent, workspace, state: 'running', commands: 0 });
     expect(idle!.id).toMatch(/^[0-9a-f]{64}$/);
     expect(Math.abs(Date.parse(idle!.createdAt) + idle!.ageMs - beganAt)).toBeLessThan(10_000);
     expect(busy!.commands).toBe(1);
+    expect(images).toContainEqual(
+      expect.objectContaining({ agent, containers: expect.arrayContaining([idle!.name]) as string[] }),
+    );
     const [header, ...lines] = stdout.split('\n');
     expect(header).toMatch(/^NAME +AGENT +WORKSPACE +STATE +AGE +COMMANDS$/);
     const line = lines.find((each) => each.startsWith(idle!.name))!;

@@ -5,7 +5,7 @@ import { countCommands } from '../../container/engine/container-processes';
 import type { DiskUse, Engine } from '../../container/engine/engine';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
-import { ageOf, bytesText, table, tell, writeJson } from '../support/terminal';
+import { ageOf, bytesText, paintFor, table, tell, writeJson, type Paint } from '../support/terminal';
 import { connectEngine } from './selection';
 
 interface Options {
@@ -56,10 +56,19 @@ async function list({ all, json, size, context }: Options, host: Host): Promise<
       return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?'), ...sizes];
     });
     const sizeHead = use === undefined ? [] : ['WRITTEN', 'DATA'];
-    process.stdout.write(table([[...head, ...sizeHead], ...lines], ['WORKSPACE']));
+    const paint = paintFor(host);
+    const painted = (cell: string, column: string): string =>
+      column === 'STATE' ? paint(cell, colourOf(cell.trim())) : cell;
+    process.stdout.write(table([[...head, ...sizeHead], ...lines], ['WORKSPACE'], undefined, painted));
   }
   if (shown.length === 0) tell(hint(containers.length));
   return 0;
+}
+
+/** What has ended as it should has none. */
+function colourOf(state: string): Parameters<Paint>[1] {
+  if (state === 'running') return 'good';
+  return state === 'dead' ? 'bad' : ['paused', 'restarting', 'removing'].includes(state) ? 'warn' : undefined;
 }
 
 /** Rejects with `CaiError('USAGE')` for an engine that does not tell. */

@@ -2,7 +2,7 @@
 import type { Host } from '../../system/host';
 import { printableCharacters } from '../../system/quoted';
 import { common, declare } from '../support/command';
-import { confirm, writeJson } from '../support/terminal';
+import { confirm, paintFor, plain, writeJson, type Paint } from '../support/terminal';
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { quota, rights, wall } from './cluster';
 import { agent, asMade, container, data, ssh } from './container';
@@ -61,8 +61,9 @@ missing. It changes nothing without asking. The exit status is 1 if a check fail
 async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Promise<number> {
   const { stdout } = process;
   const facts: Facts = { host, wanted };
+  const paint = paintFor(host);
   const checks = await runChecks(looks, facts, (check) => {
-    if (!isJson) stdout.write(lineOf(check));
+    if (!isJson) stdout.write(lineOf(check, paint));
   });
   const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;
   const ok = count('fail') === 0;
@@ -74,10 +75,11 @@ async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Pro
 }
 
 const nameWidth = 14;
+const colours = { ok: 'good', warn: 'warn', fail: 'bad', skip: undefined } as const;
 
 /** What is said in several lines, or to be done, stands below. Names of folders can be a stranger's. */
-export function lineOf({ name, status, detail, remedy }: Check): string {
+export function lineOf({ name, status, detail, remedy }: Check, paint: Paint = plain): string {
   const indent = ' '.repeat(6 + nameWidth);
   const lines = [...detail.split('\n'), ...(remedy === undefined ? [] : [`-> ${remedy}`])];
-  return `${status.padEnd(6)}${name.padEnd(nameWidth)}${lines.map(printableCharacters).join(`\n${indent}`)}\n`;
+  return `${paint(status.padEnd(6), colours[status])}${name.padEnd(nameWidth)}${lines.map(printableCharacters).join(`\n${indent}`)}\n`;
 }

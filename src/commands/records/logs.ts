@@ -11,7 +11,7 @@ import { printableLine, quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
-import { tell } from '../support/terminal';
+import { shownTime, tell } from '../support/terminal';
 import { unlessFails, unlessGone } from '../../system/unless';
 import { showServiceLog } from './service-log';
 import { makeFolder } from '../../system/files/make-folder';
@@ -169,5 +169,5 @@ function textOf(entry: Entry, head: Entry | undefined): string {
   const who = head === undefined ? '' : `${String(head.agent)}[${String(head.pid)}] `;
   const shown = Object.entries(fields).filter(([key]) => key !== 'pid' && key !== 'agent');
   const more = shown.map(([key, value]) => ` ${key}=${quoted(value)}`);
-  return `${printableLine(`${time} ${levels[level] ?? String(level)} ${who}${msg}${more.join('')}`)}\n`;
+  return `${printableLine(`${shownTime(time)} ${levels[level] ?? String(level)} ${who}${msg}${more.join('')}`)}\n`;
 }

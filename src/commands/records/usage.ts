@@ -14,7 +14,7 @@ import { duration } from '../../config/config-kinds';
 import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
-import { table, tell } from '../support/terminal';
+import { shownTime, table, tell } from '../support/terminal';
 
 interface Options {
   readonly since: string;
@@ -60,7 +60,7 @@ attributed to one of them is listed under "(several)".`,
       averagePerTurn: average === undefined ? null : told(average),
     };
     process.stdout.write(json === true ? `${quotedLines(value)}\n` : asTable(by, rows, total, average));
-    if (records.length === 0) tell(`no turns since ${since}`);
+    if (records.length === 0) tell(`no turns since ${shownTime(since, process.stderr.isTTY)}`);
     return 0;
   },
 });

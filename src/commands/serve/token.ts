@@ -7,7 +7,7 @@ import { Tokens, Users } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { table, tell, writeJson } from '../support/terminal';
+import { shownTime, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly json?: true;
@@ -114,7 +114,11 @@ async function addProxy(
 
 function list(tokens: Tokens, isJson: boolean): number {
   const all = tokens.list().map(({ name, created, isProxy = false }) => ({ name, created, isProxy }));
-  const rows = all.map(({ name, created, isProxy }) => [name, created, isProxy ? 'a proxy' : 'a user']);
+  const rows = all.map(({ name, created, isProxy }) => [
+    name,
+    shownTime(created),
+    isProxy ? 'a proxy' : 'a user',
+  ]);
   if (isJson) writeJson({ tokens: all });
   else process.stdout.write(table([['NAME', 'CREATED', 'OF'], ...rows]));
   if (all.length === 0) tell('nobody but you has a token: "cai serve token add NAME" makes one');

@@ -10,7 +10,7 @@ import { runChecks, type Facts } from '../doctor/checks';
 import { lineOf } from '../doctor/doctor';
 import { context, engine, image } from '../doctor/engine';
 import { configuration, node, workspace } from '../doctor/machine';
-import { confirm, tell } from '../support/terminal';
+import { confirm, paintFor, tell } from '../support/terminal';
 import { editors } from './editors';
 
 /**
@@ -49,8 +49,9 @@ const ask = async (question: string): Promise<boolean> => await confirm(question
 async function hasImage(agent: string, host: Host): Promise<boolean> {
   const facts: Facts = { host, wanted: { agent } };
   const looks = { node, workspace, configuration, context, engine, image };
+  const paint = paintFor(host, process.stderr);
   const checks = await runChecks(Object.entries(looks), facts, (check) => {
-    process.stderr.write(lineOf(check));
+    process.stderr.write(lineOf(check, paint));
   });
   if (facts.engine === undefined || facts.configured === undefined) {
     tell('mend what has failed, then run "cai setup" again; "cai try --mock" shows a turn without an engine');

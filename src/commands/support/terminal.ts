@@ -1,6 +1,7 @@
 /** What commands show to people and ask them. */
 import { createInterface } from 'node:readline/promises';
 import { CaiError } from '../../errors';
+import type { Host } from '../../system/host';
 import { printable, printableCharacters } from '../../system/quoted';
 
 /** Says a sentence on stderr. Part of it may be a stranger's words. */
@@ -13,18 +14,46 @@ export function writeJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
+/** Source: ECMA-48, SGR. */
+const colours = { good: 32, warn: 33, bad: 31 } as const;
+
+/** Gives a text a colour, or leaves it as it is. */
+export type Paint = (text: string, colour: keyof typeof colours | undefined) => string;
+
+/** Without colours. */
+export const plain: Paint = (text) => text;
+
+/** Colours for a terminal; none for files and pipes, and for people who want none. Source: no-color.org. */
+export function paintFor(
+  { env }: Pick<Host, 'env'>,
+  stream: { readonly isTTY?: boolean } = process.stdout,
+): Paint {
+  if (stream.isTTY !== true || Boolean(env.NO_COLOR) || env.TERM === 'dumb') return plain;
+  return (text, colour) => (colour === undefined ? text : `\u001b[${colours[colour]}m${text}\u001b[39m`);
+}
+
+/** A time of ISO 8601: on the user's clock in a terminal, unchanged in files and pipes, which programs read. */
+export function shownTime(iso: string, isTerminal: boolean | undefined = process.stdout.isTTY): string {
+  const time = new Date(iso);
+  if (isTerminal !== true || Number.isNaN(time.getTime())) return iso;
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19).replace('T', ' ');
+}
+
 /** No column is made narrower than this. */
 const minWidth = 10;
 const gap = '  ';
 
 /**
  * Rows as lines of columns; the first row has their names. Where the terminal is too narrow, the `flexible` columns are
- * shortened, the widest first. Characters that could steer a terminal are replaced.
+ * shortened, the widest first. Characters that could steer a terminal are replaced. `paint` gets each cell, as wide as
+ * its column, and the column's name.
  */
 export function table(
   rows: readonly (readonly string[])[],
   flexible: readonly string[] = [],
   columns: number | undefined = process.stdout.columns,
+  paint: (cell: string, column: string) => string = (cell) => cell,
 ): string {
   const texts = rows.map((row) => row.map(printableCharacters));
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]!.length)));
@@ -36,8 +65,11 @@ export function table(
     if (widest <= minWidth) break;
     widths[widths.findIndex((width, column) => canShrink[column]! && width === widest)]!--;
   }
-  const lines = texts.map((row) =>
-    row.map((text, column) => shortened(text, widths[column]!).padEnd(widths[column]!)).join(gap),
+  const lines = texts.map((row, index) =>
+    row
+      .map((text, column) => shortened(text, widths[column]!).padEnd(widths[column]!))
+      .map((cell, column) => (index === 0 ? cell : paint(cell, texts[0]![column]!)))
+      .join(gap),
   );
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
@@ -68,16 +100,19 @@ export function ageOf(ageMs: number): string {
 }
 
 /**
- * Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too. Rejects with
- * `CaiError('USAGE')` where nobody can be asked, and says `otherwise`.
+ * Asks on the terminal, by stderr. Everything but a yes is a no, the end of the input too; a question mark is answered.
+ * Rejects with `CaiError('USAGE')` where nobody can be asked, and says `otherwise`.
  */
 export async function confirm(question: string, otherwise: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw new CaiError('USAGE', otherwise);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const ended = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
-    const answer = await Promise.race([terminal.question(`${question} [y/N] `), ended]);
-    return /^y(es)?$/i.test(answer.trim());
+    for (;;) {
+      const answer = (await Promise.race([terminal.question(`${question} [y/N] `), ended])).trim();
+      if (answer !== '?') return /^y(es)?$/i.test(answer);
+      process.stderr.write('y, yes: yes; n, no, Enter: no\n');
+    }
   } finally {
     terminal.close();
   }

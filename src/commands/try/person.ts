@@ -1,6 +1,7 @@
 /** Who sits at the terminal: what they type, line by line. */
 import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { ownValue } from '../../config/own-property';
 
 /** Says `interrupt` for each Ctrl+C; with no listener, that is the end of the input. */
 export class Person extends EventEmitter<{ interrupt: []; line: [string | undefined] }> {
@@ -28,11 +29,21 @@ export class Person extends EventEmitter<{ interrupt: []; line: [string | undefi
     return this.#ahead.shift() ?? (await this.#next(prompt));
   }
 
-  /** Resolves with one of these words, typed after the call; `undefined` if the person leaves, or says Ctrl+C. */
-  async answer(words: readonly string[]): Promise<string | undefined> {
+  /**
+   * Resolves with one of these words, typed after the call; `undefined` if the person leaves, or says Ctrl+C. `short`:
+   * what else is understood, and as which of them.
+   */
+  async answer(
+    words: readonly string[],
+    short: Readonly<Record<string, string>>,
+  ): Promise<string | undefined> {
     for (;;) {
-      const given = await this.#next(`  ${words.join(', ')}? `);
-      if (given === undefined || words.includes(given.trim())) return given?.trim();
+      const given = (await this.#next(`  ${words.join(', ')}? `))?.trim().toLowerCase();
+      if (given === undefined) return undefined;
+      const word = ownValue(short, given) ?? given;
+      if (words.includes(word)) return word;
+      const meant = Object.entries(short).map(([each, its]) => `; ${each} is ${its}`);
+      process.stdout.write(`  Type a number${meant.join('')}. Ctrl+C stops the turn.\n`);
     }
   }
 

@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/config';
 import { CaiError, rpcCode } from '../../errors';
 import type { Host } from '../../system/host';
 import { declare } from '../support/command';
-import { tell } from '../support/terminal';
+import { paintFor, plain, tell } from '../support/terminal';
 import { Client, Ended, Refusal, type Json } from './client';
 import { onMockHost } from './mock';
 import { Person } from './person';
@@ -41,7 +41,7 @@ async function talk(name: string | undefined, words: string, host: Host, hint?: 
   const given = words !== '' || isTerminal ? words : await allOf(process.stdin);
   if (!isTerminal && given.trim() === '')
     throw new CaiError('USAGE', 'there is no prompt: give it as an argument, or on stdin');
-  const view = new View(process.stdout, !process.stdout.isTTY || Boolean(host.env.NO_COLOR));
+  const view = new View(process.stdout, paintFor(host) === plain);
   const person = given === '' ? new Person() : undefined;
   // What is logged is for `cai logs`; here it would stand between the agent's words.
   const env = { CAI_LOG_LEVEL: 'silent', ...host.env };
@@ -129,11 +129,16 @@ async function turn({ client, sessionId, view, person }: Turn, text: string): Pr
   }
 }
 
-/** Resolves with the outcome: the option whose number the person types; else the first that rejects, else none. */
+/** Resolves with the outcome: the option that the person types; else the first that rejects, else none. */
 async function permission(params: Json, view: View, person: Person | undefined): Promise<Json> {
   const { text, options } = questionOf(params);
   view.line(text);
-  const answer = await person?.answer(options.map((_, index) => String(index + 1)));
+  const numbers = options.map((_, index) => String(index + 1));
+  const short = Object.entries({ y: 'allow_once', n: 'reject_once' }).flatMap(([letter, wanted]) => {
+    const number = numbers[options.findIndex(({ kind }) => kind === wanted)];
+    return number === undefined ? [] : [[letter, number]];
+  });
+  const answer = await person?.answer(numbers, Object.fromEntries(short) as Record<string, string>);
   const chosen =
     answer === undefined ? options.find(({ kind }) => kind === 'reject_once') : options[Number(answer) - 1];
   if (chosen === undefined) return { outcome: { outcome: 'cancelled' } };

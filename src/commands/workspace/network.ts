@@ -12,7 +12,7 @@ import { findWorkspace } from '../../workspace/root';
 import { chosenAgent } from '../containers/target';
 import { common, declare } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
-import { table, tell } from '../support/terminal';
+import { shownTime, table, tell } from '../support/terminal';
 import { networkInEffect, type NetworkInEffect, type RuleInEffect } from './network-rules';
 
 interface Options {
@@ -241,7 +241,10 @@ function showLog({ state, root, options }: Scene): number {
     process.stdout.write(`Nothing has been asked for, ${whose(root)}.\n`);
     return 0;
   }
-  const rows = entries.map(({ at, agent, place, outcome, because }) => [at, agent, outcome, place, because]);
+  const rows = entries.map(({ at, agent, place, outcome, because }) => [
+    shownTime(at),
+    ...[agent, outcome, place, because],
+  ]);
   process.stdout.write(table([['TIME', 'AGENT', 'OUTCOME', 'HOST', 'BECAUSE'], ...rows], ['BECAUSE']));
   return 0;
 }

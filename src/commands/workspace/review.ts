@@ -12,7 +12,7 @@ import { printableLine, quoted } from '../../system/quoted';
 import { recordedRoots } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
-import { table } from '../support/terminal';
+import { shownTime, table } from '../support/terminal';
 
 interface Options {
   readonly workspace?: string;
@@ -48,7 +48,8 @@ function review(root: string, state: string, options: Options, paths: readonly s
   }
   const changes = chosen(changesIn(state, root), paths);
   if (changes.length === 0) {
-    const since = known && `: all is as it was on ${new Date(known.at).toISOString()}, or was accepted`;
+    const since =
+      known && `: all is as it was on ${shownTime(new Date(known.at).toISOString())}, or was accepted`;
     stdout.write(`Nothing to review in ${quoted(root)}${since ?? ''}.\n`);
     return 0;
   }

@@ -59,6 +59,8 @@ export interface ImageInfo {
   readonly stopSignal?: string;
   /** The processor that it is for, in the words of images: `amd64`; absent: not told. */
   readonly architecture?: string;
+  /** When it was built, in milliseconds since 1970; absent: not told. */
+  readonly createdAt?: number;
 }
 
 export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {

@@ -112,6 +112,9 @@ function sharing(ask: Ask): Ask {
 
 type Key = 'o' | 'a' | 'n';
 
+const meanings =
+  'o, y: allow it for this command; a: allow it in this workspace from now on; n: refuse it; Ctrl-C: refuse it, and interrupt the command';
+
 const outcomes: Readonly<Record<Key, string>> = { o: 'allowed', a: 'allowed from now on', n: 'refused' };
 
 /**
@@ -134,6 +137,7 @@ function keyFor(
   if (to?.writable !== true || limitMs <= 0) return Promise.resolve(undefined);
   // A terminal that is not raw gives whole lines, and shows what is typed.
   const then = stdin.isRaw === true ? '' : ', then Enter';
+  const question = `${legible}\r\ncai: the command wants to connect to ${shownPlace(place)}: allow? [o]nce, for this command; [a]lways here; [n]o${then}: `;
   let quietSince = performance.now();
   const held: Buffer[] = [];
   const printed = output();
@@ -152,10 +156,11 @@ function keyFor(
     };
     const giveUp = (): void => end();
     const take = (chunk: Buffer): void => {
-      const [, key] = /^([oan])[\r\n]*$/i.exec(chunk.toString('latin1')) ?? [];
+      const [, key] = /^([oany?])[\r\n]*$/.exec(chunk.toString('latin1').toLowerCase()) ?? [];
       const isMeant = performance.now() - quietSince >= startleMs;
       if (key !== undefined && isMeant) {
-        end(key.toLowerCase() as Key);
+        if (key === '?') stderr.write(`${meanings}\r\n${question}`);
+        else end(key === 'y' ? 'o' : (key as Key));
         return;
       }
       quietSince = performance.now();
@@ -166,9 +171,7 @@ function keyFor(
     stdin.unpipe(to).on('data', take).once('end', giveUp);
     to.once('close', giveUp);
     for (const [from, onto] of printed) from.unpipe(onto);
-    stderr.write(
-      `${legible}\r\ncai: the command wants to connect to ${shownPlace(place)}: allow? [o]nce, for this command; [a]lways here; [n]o${then}: `,
-    );
+    stderr.write(question);
     stdin.resume();
   });
 }

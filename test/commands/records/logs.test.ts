@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdirSync, realpathSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LogFile } from '../../../src/system/log-file';
-import { cai, userWith } from '../../support/cli';
+import { cai, runInTerminal, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 import { World } from '../../support/world';
 
@@ -38,6 +38,18 @@ describe('cai logs', () => {
         '2999-01-01T00:00:02.000Z warn claude[1] third root="/w\\u001b"\n' +
         '2999-01-01T00:00:03.000Z error claude[1] fourth\n',
     );
+  });
+
+  test('shows times of the clock of this machine on a terminal', async () => {
+    const { options, log } = userWithLogs();
+    log(1, 'claude', { time: '2999-01-01T00:00:01.000Z', msg: 'new year' });
+
+    const { stdout } = await runInTerminal(['logs'], {
+      ...options,
+      env: { ...options.env, TZ: 'Asia/Tokyo' },
+    });
+
+    expect(stdout).toContain('2999-01-01 09:00:01 warn claude[1] new year\r\n');
   });
 
   test.each([

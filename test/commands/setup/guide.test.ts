@@ -37,11 +37,13 @@ test('sets up the editors that somebody has and wants, and has a first turn', as
 
 test('says what else can be done', async () => {
   const shown = await onTerminal(['setup'], newUser(), [
+    ['Zed', '?\n'],
     ['Zed', 'n\n'],
     ['JetBrains', 'n\n'],
     ['first turn', 'n\n'],
   ]);
 
+  expect(shown).toContain('\ny, yes: yes; n, no, Enter: no\n');
   expect(shown).toContain('or run "cai try mock"\n');
 });
 

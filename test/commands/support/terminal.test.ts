@@ -1,4 +1,4 @@
-import { ageOf, bytesText, table } from '../../../src/commands/support/terminal';
+import { ageOf, bytesText, paintFor, plain, shownTime, table } from '../../../src/commands/support/terminal';
 
 describe('bytesText', () => {
   test.each([
@@ -26,7 +26,51 @@ describe('ageOf', () => {
   ])('%d ms is %s', (ageMs, text) => expect(ageOf(ageMs)).toBe(text));
 });
 
+describe('paintFor', () => {
+  const terminal = { isTTY: true };
+
+  test('colours what a terminal shows', () => {
+    const paint = paintFor({ env: { TERM: 'xterm', NO_COLOR: '' } }, terminal);
+
+    expect([paint('ok', 'good'), paint('exited', undefined)]).toEqual(['\u001b[32mok\u001b[39m', 'exited']);
+  });
+
+  test.each([
+    [{ NO_COLOR: '1' }, terminal],
+    [{ TERM: 'dumb' }, terminal],
+    [{}, {}],
+  ])('colours nothing for %j on %j', (env, stream) => expect(paintFor({ env }, stream)).toBe(plain));
+});
+
+describe('shownTime', () => {
+  const iso = '2026-01-02T03:04:05.678Z';
+
+  test('is what the clock of this machine says on a terminal', () => {
+    const shown = shownTime(iso, true);
+
+    expect(shown).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:05$/);
+    // Without a zone, it is read as a local time.
+    expect(Date.parse(shown.replace(' ', 'T'))).toBe(Date.parse(iso) - 678);
+  });
+
+  test.each([
+    [iso, false],
+    [iso, undefined],
+    ['tomorrow', true],
+  ])('leaves %s as it is', (text, isTerminal) => expect(shownTime(text, isTerminal)).toBe(text));
+});
+
 describe('table', () => {
+  test('paints cells below the names of columns, and keeps widths', () => {
+    const paint = (cell: string, column: string): string => (column === 'STATE' ? `<${cell}>` : cell);
+    const rows = [
+      ['STATE', 'AGE'],
+      ['up', '1s'],
+    ];
+
+    expect(table(rows, [], undefined, paint)).toBe('STATE  AGE\n<up   >  1s\n');
+  });
+
   test('aligns columns, without spaces at the ends of lines', () => {
     const rows = [
       ['NAME', 'AGE'],

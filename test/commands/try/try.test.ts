@@ -28,13 +28,14 @@ test('one turn with a prompt on stdin', async () => {
 test('conversations on a terminal: answers, turns that are stopped, words typed ahead', async () => {
   const shown = await onTerminal(['try', 'mock'], user, [
     ['> ', 'permission Write\nsay typed ahead\n'],
-    ['1, 2? ', '3\n'],
-    ['1, 2? ', '1\n'],
+    ['1, 2? ', '?\n'],
+    ['1, 2? ', 'y\n'],
     ['typed ahead\r\n> ', 'wait\n'],
     ['wait', '\u0003'],
     ['(cancelled)\r\n> ', '\u0004'],
   ]);
 
+  expect(shown).toContain('  Type a number; y is 1; n is 2. Ctrl+C stops the turn.\n');
   expect(shown).toContain('permission: allow\n');
   expect(shown).toContain('  stopping; Ctrl+C once more leaves\n');
 });
@@ -99,17 +100,16 @@ describe('--mock', () => {
 
   test('has a turn, a question and a stop on a terminal', async () => {
     const shown = await onTerminal(['try', '--mock'], newcomer, [
-      ['write "count" for a turn to stop', ''],
       ['> ', 'bake bread\n'],
       ['1, 2? ', '1\n'],
-      ['You have allowed it', ''],
-      ['> ', 'count\n'],
+      ['You have allowed it. I have changed nothing.\r\n> ', 'count\n'],
       ['until you stop me: 1', '\u0003'],
       ['(cancelled)\r\n> ', 'bake cake\n'],
       ['1, 2? ', '\u0003'],
       ['(cancelled)\r\n> ', '\u0004'],
     ]);
 
+    expect(shown).toContain('write "count" for a turn to stop.\n');
     expect(shown).toContain('  ✓ Write hello.txt\n');
     expect(shown).toContain('  ✗ Write hello.txt\n');
   });

@@ -109,6 +109,20 @@ describe('askOnTerminal', () => {
     }
   }
 
+  test('explains the keys for a question mark, and takes y for once', async () => {
+    const answer = ask('example.org:443');
+    await turns();
+    said(stderr);
+
+    await type('?');
+    expect(said(stderr)).toMatch(/^o, y: allow it for this command; a: .*; n: .*Ctrl-C: .*\r\n[^]*\[n\]o: $/);
+    await type('Y');
+
+    expect(await answer).toBeInstanceOf(AbortSignal);
+    expect(remembered).toEqual([]);
+    expect(input.read()).toBeNull();
+  });
+
   test('asks on stderr, and takes one key that the command does not get', async () => {
     const answer = ask('example.org:443');
     await turns();

@@ -20,13 +20,14 @@ export async function diskUseOf(docker: Docker): Promise<DiskUse> {
   const used = new Map((usage.Images ?? []).map((image) => [keyOf(image.Id), image]));
   return {
     // podman's usage tells neither labels nor all names.
-    images: listed.map(({ Id: id, RepoTags, Labels, Size }) => {
+    images: listed.map(({ Id: id, RepoTags, Labels, Size, Created }) => {
       const { SharedSize = 0, Containers = 0 } = used.get(keyOf(id)) ?? {};
       // A nameless image has this in the place of a name, or nothing.
       const tags = ((RepoTags as string[] | null) ?? []).filter((tag) => tag !== '<none>:<none>');
       return {
         ...{ id, tags, labels: labelsIn(Labels), bytes: Size },
         sharedBytes: Math.max(SharedSize, 0),
+        createdAt: Created * 1_000,
         isUsed: Containers > 0,
       };
     }),

@@ -28,9 +28,9 @@ describe('diskUse', () => {
       },
       'GET /images/json': {
         body: [
-          { Id: 'sha256:a', RepoTags: ['containai:claude'], Labels: { x: 'y' }, Size: 900 },
-          { Id: 'sha256:b', RepoTags: ['<none>:<none>'], Labels: null, Size: 5 },
-          { Id: 'sha256:c', RepoTags: null, Labels: null, Size: 6 },
+          { Id: 'sha256:a', RepoTags: ['containai:claude'], Labels: { x: 'y' }, Size: 900, Created: 3 },
+          { Id: 'sha256:b', RepoTags: ['<none>:<none>'], Labels: null, Size: 5, Created: 2 },
+          { Id: 'sha256:c', RepoTags: null, Labels: null, Size: 6, Created: 1 },
         ],
       },
     });
@@ -42,10 +42,11 @@ describe('diskUse', () => {
         labels: { x: 'y' },
         bytes: 900,
         sharedBytes: 700,
+        createdAt: 3_000,
         isUsed: true,
       },
-      { id: 'sha256:b', tags: [], labels: {}, bytes: 5, sharedBytes: 0, isUsed: false },
-      { id: 'sha256:c', tags: [], labels: {}, bytes: 6, sharedBytes: 0, isUsed: false },
+      { id: 'sha256:b', tags: [], labels: {}, bytes: 5, sharedBytes: 0, createdAt: 2_000, isUsed: false },
+      { id: 'sha256:c', tags: [], labels: {}, bytes: 6, sharedBytes: 0, createdAt: 1_000, isUsed: false },
     ]);
     expect([...use.containers]).toEqual([
       ['c1', 12],
