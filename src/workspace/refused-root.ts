@@ -92,3 +92,10 @@ function socketPaths(host: Host): (string | undefined)[] {
     /^unix:\/\/(.*)$/s.exec(host.env.DOCKER_HOST ?? '')?.[1],
   ];
 }
+
+/** Why a path that does not begin with a slash names no folder here, and what to do. */
+export function whyNotAbsolute(path: string): string {
+  return /^(?:[a-z]:|\\\\)/i.test(path)
+    ? "is a path of Windows: run the editor's server in WSL, and open the folder there, by its path of Linux"
+    : 'is not an absolute path: send the full path of the folder';
+}

@@ -10,7 +10,7 @@ import { quoted } from '../system/quoted';
 import { ancestry, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
 import { outerGitFolder } from './outer-git';
-import { rootRules } from './refused-root';
+import { rootRules, whyNotAbsolute } from './refused-root';
 import { isInside } from '../system/paths/is-inside';
 
 /** The folder that an agent gets, and how the editor names it. All paths absolute and normalised. */
@@ -38,7 +38,7 @@ export interface Workspace {
  * too much. Rejects with `CaiError('WORKSPACE')` for a `cwd` that is no absolute path of a folder, or can be in none.
  */
 export async function findWorkspace(cwd: string, options: GitOptions): Promise<Workspace> {
-  if (!cwd.startsWith('/')) throw refuse(cwd, 'is not an absolute path: send the full path of the folder');
+  if (!cwd.startsWith('/')) throw refuse(cwd, whyNotAbsolute(cwd));
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
   const realCwd = await realFolder(spelled).catch((reason: unknown) => {

@@ -30,7 +30,10 @@ describe('cai ps', () => {
     expect(Math.abs(Date.parse(idle!.createdAt) + idle!.ageMs - beganAt)).toBeLessThan(10_000);
     expect(busy!.commands).toBe(1);
     expect(images).toContainEqual(
-      expect.objectContaining({ agent, containers: expect.arrayContaining([idle!.name]) as string[] }),
+      expect.objectContaining({
+        agents: expect.arrayContaining([agent]) as string[],
+        containers: expect.arrayContaining([idle!.name]) as string[],
+      }),
     );
     const [header, ...lines] = stdout.split('\n');
     expect(header).toMatch(/^NAME +AGENT +WORKSPACE +STATE +AGE +COMMANDS$/);

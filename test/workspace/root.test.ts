@@ -328,11 +328,16 @@ describe('findWorkspace', () => {
   });
 
   describe('refuses', () => {
+    const windows =
+      "is a path of Windows: run the editor's server in WSL, and open the folder there, by its path of Linux";
+
     test.each([
       ['', 'is not an absolute path: send the full path of the folder'],
       ['src', 'is not an absolute path: send the full path of the folder'],
       ['./src', 'is not an absolute path: send the full path of the folder'],
-      ['C:\\src', 'is not an absolute path: send the full path of the folder'],
+      ...['C:\\src', 'd:/src', '\\\\wsl$\\Debian\\src', '\\\\wsl.localhost\\Debian\\src'].map(
+        (path): [string, string] => [path, windows],
+      ),
       ['/no/such/folder', 'does not exist: create it, or open another folder'],
       ['/nul\0', 'cannot be the path of a folder'],
       [__filename, 'is not a folder: open the folder that it lies in'],

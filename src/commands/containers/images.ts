@@ -36,13 +36,20 @@ async function list({ json, context }: Options, host: Host): Promise<number> {
   const rows = use.images
     .filter(isOurs)
     .map((image) => rowOf(image, containers))
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+    .sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   if (json === true) writeJson(rows);
   else {
     const head = ['NAME', 'AGENT', 'BASE', 'SIZE', 'OWN', 'CONTAINERS', 'AGE'];
-    const lines = rows.map(({ name, agent, base, bytes, ownBytes, containers: users, ageMs }) => {
+    const lines = rows.map((row) => {
+      const { agents, base, bytes, ownBytes, containers: users, ageMs } = row;
       const sizes = [bytesText(bytes), bytesText(ownBytes), String(users.length)];
-      return [name, agent ?? '-', base?.replace(/^.*:/, '') ?? '-', ...sizes, ageOf(ageMs)];
+      return [
+        nameOf(row),
+        agents.join(', ') || '-',
+        base?.replace(/^.*:/, '') ?? '-',
+        ...sizes,
+        ageOf(ageMs),
+      ];
     });
     process.stdout.write(table([head, ...lines], ['NAME', 'BASE']));
   }
@@ -56,18 +63,23 @@ function isOurs({ tags, labels }: StoredImage): boolean {
   return labels[imageLabel.recipe] !== undefined || labels[imageLabel.stage] !== undefined;
 }
 
-/** As far as its name is fit for a tag, to which `imageTagOf` adds hashes. */
-function agentOf(tags: readonly string[]): string | undefined {
-  return /containai:(.+?)(?:-[\da-f]{12})*(?:-base)?$/.exec(tags.find(isAgentImage) ?? '')?.[1];
+/** Images of agents that are alike are one image with several names. */
+function nameOf({ names, id }: Readonly<{ names: readonly string[]; id: string }>): string {
+  return names.join(', ') || shortId(id);
+}
+
+/** As far as its name is fit for a tag, to which `imageTagOf` adds hashes; none for an environment. */
+function agentOf(tag: string): string[] {
+  return /(?:^|\/)containai:(.+?)(?:-[\da-f]{12})*(?:-base)?$/.exec(tag)?.slice(1) ?? [];
 }
 
 function rowOf(image: StoredImage, containers: readonly OwnContainer[]) {
   const { id, tags, labels, bytes, sharedBytes, createdAt = 0 } = image;
   const users = containers.filter((each) => each.image !== undefined && shortId(each.image) === shortId(id));
   return {
-    name: tags[0] ?? shortId(id),
     id,
-    agent: agentOf(tags) ?? null,
+    names: tags,
+    agents: [...new Set(tags.flatMap(agentOf))],
     workspace: labels[imageLabel.repository] ?? null,
     base: labels[imageLabel.environment] ?? null,
     bytes,

@@ -12,7 +12,7 @@ const image = (letter: string, RepoTags: readonly string[], Labels: Record<strin
   ...{ Size: 900_000_000, Created: 1_767_323_045 },
 });
 const images = [
-  image('a', ['containai:claude'], own),
+  image('a', ['containai:claude', 'ghcr.io/team/containai:claude'], own),
   image('b', [`ghcr.io/team/containai:my-agent-${hash}`], { ...own, [imageLabel.repository]: '/srv/shop' }),
   image('c', [base], { [imageLabel.recipe]: 'x' }),
   image('d', ['<none>:<none>'], { [imageLabel.stage]: 'agent' }),
@@ -48,11 +48,11 @@ test('cai images lists ours, with what they take and serve', async () => {
   const { status, stdout } = await listed(images);
 
   expect(stdout.replaceAll(/\d+d$/gm, 'AGE').split('\n')).toEqual([
-    'NAME                                          AGENT     BASE          SIZE    OWN     CONTAINERS  AGE',
-    `${base}            -         -             900 MB  900 MB  0           AGE`,
-    `containai:claude                              claude    ${hash}  900 MB  200 MB  2           AGE`,
-    'dddddddddddd                                  -         -             900 MB  900 MB  0           AGE',
-    `ghcr.io/team/containai:my-agent-${hash}  my-agent  ${hash}  900 MB  900 MB  0           AGE`,
+    'NAME                                             AGENT     BASE          SIZE    OWN     CONTAINERS  AGE',
+    `${base}               -         -             900 MB  900 MB  0           AGE`,
+    `containai:claude, ghcr.io/team/containai:claude  claude    ${hash}  900 MB  200 MB  2           AGE`,
+    'dddddddddddd                                     -         -             900 MB  900 MB  0           AGE',
+    `ghcr.io/team/containai:my-agent-${hash}     my-agent  ${hash}  900 MB  900 MB  0           AGE`,
     '',
   ]);
   expect(status).toBe(0);
@@ -62,12 +62,13 @@ test('cai images --json tells all of them', async () => {
   const { stdout } = await listed(images, '--json');
 
   expect((JSON.parse(stdout) as object[])[1]).toEqual({
-    ...{ name: 'containai:claude', id: `sha256:${'a'.repeat(64)}`, agent: 'claude', workspace: null, base },
+    ...{ id: `sha256:${'a'.repeat(64)}`, names: ['containai:claude', 'ghcr.io/team/containai:claude'] },
+    ...{ agents: ['claude'], workspace: null, base },
     ...{ bytes: 900_000_000, sharedBytes: 700_000_000, ownBytes: 200_000_000 },
     ...{ containers: ['cai-0', 'cai-1'], createdAt: '2026-01-02T03:04:05.000Z' },
     ageMs: expect.any(Number) as number,
   });
-  expect((JSON.parse(stdout) as object[])[3]).toMatchObject({ agent: 'my-agent', workspace: '/srv/shop' });
+  expect((JSON.parse(stdout) as object[])[3]).toMatchObject({ agents: ['my-agent'], workspace: '/srv/shop' });
 });
 
 test('cai images says how to come by one', async () => {
