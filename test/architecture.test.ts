@@ -105,6 +105,7 @@ describe('the sources', () => {
         'cursor/program',
         'workspace/git',
         'commands/run/exec',
+        'commands/run/login',
         'commands/support/update-notice',
         'system/program-output',
         'network/keys/keyring',

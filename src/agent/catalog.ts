@@ -41,6 +41,8 @@ export interface SignInCommands {
   readonly guide?: string;
   /** Ids of its ACP sign-ins that wait for a browser where the agent runs, which a container has not: use `login`. */
   readonly browserMethods?: readonly string[];
+  /** Hosts of the pages that it opens in a browser. Source: its sign-ins in `fixtures/fake-sign-in`. */
+  readonly pages?: readonly string[];
   readonly logout?: readonly [string, ...string[]];
   /** For an agent without a command to sign out: the files below the home folder that hold the sign-in. */
   readonly credentials?: readonly string[];
@@ -82,6 +84,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     packages: ['@agentclientprotocol/claude-agent-acp@0.100.0'],
     signIn: {
       login: ['claude-agent-acp', '--cli', 'auth', 'login'],
+      pages: ['claude.com', 'platform.claude.com'],
       isKeptOutside: true,
       logout: ['claude-agent-acp', '--cli', 'auth', 'logout'],
     },
@@ -110,6 +113,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     packages: ['@agentclientprotocol/codex-acp@2.6.0'],
     signIn: {
       login: ['codex-acp', 'cli', 'login'],
+      pages: ['auth.openai.com'],
       isKeptOutside: true,
       browserMethods: ['chat-gpt'],
       logout: ['codex-acp', 'cli', 'logout'],
@@ -142,6 +146,7 @@ export const catalog: Readonly<Record<string, CatalogEntry>> = {
     // Without a keyring, as in a container, it keeps its token among its settings.
     signIn: {
       login: ['copilot', 'login'],
+      pages: ['github.com'],
       isKeptOutside: true,
       credentials: ['.copilot/config.json'],
     },

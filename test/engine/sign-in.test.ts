@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
@@ -178,6 +178,32 @@ describe('cai login', () => {
     expect(await isOpen(port)).toBe(false);
     expect(await keptIn(workspace)).toBe('abc ');
     expect(await keptIn(newWorkspace())).toMatch(/No such file/);
+  });
+
+  test('shows a page that the command wants to show, in the browser of this machine', async () => {
+    const [bin, shown] = [newWorkspace(), join(newWorkspace(), 'shown')];
+    ownFile(
+      join(bin, 'xdg-open'),
+      `#!/bin/sh\nprintf '%s\\n' "$#" "$1" > '${shown}.new'; mv '${shown}.new' '${shown}'\n`,
+    );
+    chmodSync(join(bin, 'xdg-open'), 0o755);
+    const env = { DISPLAY: ':0', PATH: `${bin}:${process.env.PATH}` };
+    const opens =
+      'for page in https://example.com/ "https://claude.com/a?b=\\$(c) d"; do "$BROWSER" "$page"; done; ls -l "$BROWSER"';
+
+    const login = cai.startInTerminal(['login', 'claude', '--', 'sh', '-c', opens], {
+      env,
+      cwd: newWorkspace(),
+    });
+    const { status, stdout } = await login.ends();
+
+    expect({ status, shown: readFileSync(shown, 'utf8') }).toEqual({
+      status: 0,
+      shown: '1\nhttps://claude.com/a?b=$(c)%20d\n',
+    });
+    expect(stdout.toString()).toContain('cai: opening in your browser: https://claude.com/a?b=$(c)%20d\r\n');
+    expect(stdout.toString()).not.toContain('browser: https://example.com');
+    expect(stdout.toString()).toContain('-rwx------');
   });
 
   test('says where it has failed without a terminal that most agents need one', async () => {

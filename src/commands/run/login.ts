@@ -1,14 +1,17 @@
 /** `cai login`: signs in to an agent, by its own command, in its container. */
+import { spawn } from 'node:child_process';
 import type { Host } from '../../system/host';
 import { catalog, type SignInCommands } from '../../agent/catalog';
 import type { TerminalOrder } from '../../agent/editor-token';
 import type { SshConnection } from '../../container/ssh/ssh';
+import { ContainerBrowser } from '../../container/ssh/browser';
 import { PortMirror } from '../../container/ssh/port-mirror';
 import { CaiError } from '../../errors';
 import { loadConfig } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { ownValue } from '../../config/own-property';
 import { hasOwnSignIns } from '../../agent/own-sign-ins';
+import { safeProgram } from '../../system/paths/safe-program';
 import { printable, quoted } from '../../system/quoted';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common, declare } from '../support/command';
@@ -44,8 +47,9 @@ agent is in the agent's data; by default each workspace has its own.`,
   arguments: [...accountArguments, ['[command...]', 'after --: another command to sign in with']],
   options: accountOptions,
   footer: `
-Open the page that it prints in a browser on this machine. While the command runs, its ports are also open on
-127.0.0.1 here, so that the browser's answer reaches it. A running agent notices the sign-in at its next session.
+On a desktop, Claude, Codex and Copilot open their page in your browser. Else open the address that is printed,
+in a browser on this machine. While the command runs, its ports are also open on 127.0.0.1 here, so that the
+browser's answer reaches it. A running agent notices the sign-in at its next session.
 
 Exit status: that of the agent's command; otherwise as for "cai exec".`,
   action: async (options, host, args) => {
@@ -105,16 +109,45 @@ async function runSignIn(
   // A terminal that somebody draws on does not turn newlines into two characters.
   const end = tty ? '\r\n' : '\n';
   const tell = (sentence: string) => void process.stderr.write(`cai: ${printable(sentence)}${end}`);
+  const { pages = [] } = signInCommands(options.agent ?? '') ?? {};
+  const opener = tty && pages.length > 0 ? openerOf(host) : undefined;
+  const browser =
+    opener === undefined
+      ? undefined
+      : new ContainerBrowser(pages, (address) => show(address, opener, host, tell));
   if (options.quiet !== true) {
-    tell('no browser opens from a container: open the printed address in a browser on this machine');
+    tell(
+      browser === undefined
+        ? 'no browser opens from a container: open the printed address in a browser on this machine'
+        : 'if no page opens in your browser, open the printed address there',
+    );
     if (options.guide !== undefined) tell(`in the screen that opens, ${options.guide}`);
   }
-  const beside = (connection: SshConnection) => PortMirror.open(connection, tell);
+  const beside = async (connection: SshConnection) => {
+    const opened = await Promise.all([PortMirror.open(connection, tell), browser?.open(connection)]);
+    return { close: async () => void (await Promise.all(opened.map(async (each) => await each?.close()))) };
+  };
+  const env = browser === undefined ? options.env : [...options.env, `BROWSER=${browser.program}`];
   const signsInForAll = options.workspace === false;
-  const status = await runInContainer(argv, { ...options, tty, beside, signsInForAll }, host);
+  const status = await runInContainer(argv, { ...options, env, tty, beside, signsInForAll }, host);
   if (status !== 0 && !tty)
     tell('this sign-in had no terminal on stdin and stdout, which most need: run it in one');
   return status;
+}
+
+/** What opens a page in a browser that the person at the terminal sees; not over SSH, unless it brings the display. */
+export function openerOf(host: Host, system = process.platform): string | undefined {
+  const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION, SSH_TTY } = host.env;
+  if (system === 'darwin') return SSH_CONNECTION || SSH_TTY ? undefined : safeProgram('open', host);
+  return DISPLAY || WAYLAND_DISPLAY ? safeProgram('xdg-open', host) : undefined;
+}
+
+/** Without a shell. The address is printed, too: it may not open. */
+function show(address: string, opener: string, host: Host, tell: (sentence: string) => void): void {
+  tell(`opening in your browser: ${address}`);
+  const child = spawn(opener, [address], { env: host.env, stdio: 'ignore', detached: true });
+  child.on('error', () => tell('the browser could not be started: open the address yourself'));
+  child.unref();
 }
 
 function isCommand(argv: readonly string[]): argv is readonly [string, ...string[]] {

@@ -33,9 +33,9 @@ export function paintFor(
 }
 
 /** A time of ISO 8601: on the user's clock in a terminal, unchanged in files and pipes, which programs read. */
-export function shownTime(iso: string, isTerminal: boolean | undefined = process.stdout.isTTY): string {
+export function shownTime(iso: string, isTerminal = process.stdout.isTTY): string {
   const time = new Date(iso);
-  if (isTerminal !== true || Number.isNaN(time.getTime())) return iso;
+  if (!isTerminal || Number.isNaN(time.getTime())) return iso;
   const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19).replace('T', ' ');
 }
