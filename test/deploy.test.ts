@@ -33,7 +33,7 @@ test('the unit starts the server', () => {
 });
 
 test('the role in a cluster has exactly the rights that are asked for', () => {
-  const role = objectsIn('rights.yaml').find(({ kind }) => kind === 'Role')!;
+  const role = objectsIn('base/rights.yaml').find(({ kind }) => kind === 'Role')!;
 
   expect(role.rules).toEqual(
     neededRights.map(({ group, resources, verbs }) => ({ apiGroups: [group], resources, verbs })),
@@ -41,5 +41,5 @@ test('the role in a cluster has exactly the rights that are asked for', () => {
 });
 
 test('the network policies in a cluster are those that are made', () => {
-  expect(objectsIn('network-policy.yaml')).toEqual(networkPolicies);
+  expect(objectsIn('base/network-policy.yaml')).toEqual(networkPolicies);
 });

@@ -77,7 +77,7 @@ export class ClusterPlace extends MachinePlace {
       '[kubernetes]',
       'storage = "64MiB"',
       // A node of two processors would take 20 pods otherwise.
-      'reserved_cpus = 0.01',
+      'requests = ["cpu=10m"]',
       `node_selector = [${this.#node === undefined ? '' : `"kubernetes.io/hostname=${this.#node}"`}]`,
       '[[kubernetes.volumes]]',
       'folder = "/tmp"',

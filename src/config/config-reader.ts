@@ -65,7 +65,7 @@ export function settingsOf(table: Readonly<Table>, source: Source, keys: readonl
   return reader.settings;
 }
 
-/** The text of a file; empty: there is none. Throws `CaiError('CONFIG')`. */
+/** The text of a file; empty if the file does not exist. Throws `CaiError('CONFIG')`. */
 export function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');

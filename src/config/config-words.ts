@@ -164,6 +164,33 @@ const nodeLabel = /^[\w./-]{1,317}=[\w.-]{0,63}$/;
 /** Labels that a node of Kubernetes must have. */
 export const nodeLabels = listOf('a list of different strings "label=value"', (word) => nodeLabel.test(word));
 
+/** `cai` knows its pods by its own ones. */
+const isForeign = (word: string): boolean => !/^[^=]*containai/.test(word);
+
+/** Labels of pods. */
+export const podLabels = listOf(
+  'a list of different strings "label=value", none of a label of containai',
+  (word) => nodeLabel.test(word) && isForeign(word),
+);
+
+/** Annotations of pods. */
+export const podAnnotations = listOf(
+  'a list of different strings "annotation=value", none of an annotation of containai',
+  (word) => /^[\w./-]{1,317}=/.test(word) && isForeign(word),
+);
+
+/** What of a node's resources is kept for each pod, in Kubernetes' words. */
+export const podRequests = listOf(
+  'a list of different strings "resource=amount", such as ["cpu=500m", "memory=1Gi"]',
+  (word) => /^[\w./-]{1,317}=\d+(\.\d+)?(m|k|[KMGTPE]i|[MGTPE])?$/.test(word),
+);
+
+/** Folders in a container. */
+export const innerFolders = listOf(
+  'a list of different absolute paths, such as ["/tmp"]',
+  (word) => /^\/[^/\0]/.test(word) && posix.resolve(word) === word,
+);
+
 /** Taints of nodes that pods put up with, as `kubectl taint` has them. */
 export const tolerations = listOf(
   'a list of different strings "key=value:effect" or "key:effect", the effect NoSchedule, PreferNoSchedule or NoExecute',
@@ -175,6 +202,12 @@ const objectName = /^[a-z\d]([a-z\d.-]{0,251}[a-z\d])?$/;
 
 export const objectNames = listOf('a list of different names of objects of Kubernetes', (word) =>
   objectName.test(word),
+);
+
+/** Containers that a cluster adds to pods, by name or by image. */
+export const injectedContainers = listOf(
+  'a list of different names or images of containers, such as ["istio-proxy", "docker.io/istio/proxyv2:1.24.1"]',
+  (word) => /^\w[\w./:@-]*$/.test(word),
 );
 
 /** Where pods find files: in a claim, or in a folder that every node has. */

@@ -16,33 +16,7 @@ import {
   wholeNumber,
 } from './config-kinds';
 import { assemble, readIfThere, readSettings, type Key, type Setting } from './config-reader';
-import {
-  debianPackages,
-  extraHosts,
-  filesBelow,
-  folderName,
-  foldersBelow,
-  headerName,
-  hostRules,
-  keyed,
-  keyHeader,
-  keySource,
-  imageName,
-  imageRegistry,
-  innerPath,
-  nodeLabels,
-  objectNames,
-  packages,
-  pathsBelow,
-  serverNames,
-  serviceName,
-  serviceVariables,
-  settingNames,
-  sshHosts,
-  tolerations,
-  variables,
-  volumeSource,
-} from './config-words';
+import * as words from './config-words';
 import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
 import * as rules from './repository-rules';
@@ -65,8 +39,8 @@ const tables = {
       isRequired: (agent) => !rules.agentNames.includes(agent),
     },
     name: key('name', text, 'never'),
-    packages: key('packages', packages, 'never'),
-    settings: key('settings', settingNames, 'never'),
+    packages: key('packages', words.packages, 'never'),
+    settings: key('settings', words.settingNames, 'never'),
     // Of "cursor" alone; without it: auto.
     adapter: key('adapter', oneOf('auto', 'native', 'stream-json'), 'never'),
   },
@@ -92,7 +66,7 @@ const tables = {
   },
   mcp: {
     forward_loopback: key('forwardLoopback', flag, 'never', true),
-    host_servers: key('hostServers', serverNames, 'never', []),
+    host_servers: key('hostServers', words.serverNames, 'never', []),
   },
   container: {
     // Without it: half of the engine's memory, at most 8 GiB.
@@ -104,56 +78,56 @@ const tables = {
     // Without it: a quarter of the container's memory, at least 64 MiB.
     shm: key('shmBytes', size('1MiB'), rules.lower),
     // Each takes a folder of this machine away.
-    own: key('own', foldersBelow, rules.fewMore, []),
+    own: key('own', words.foldersBelow, rules.fewMore, []),
     // 0: the container is kept for ever.
     idle: key('idleMs', duration(), rules.sooner, '30m'),
-    extra_hosts: key('extraHosts', extraHosts, 'never', []),
+    extra_hosts: key('extraHosts', words.extraHosts, 'never', []),
   },
   image: {
     auto_build: key('autoBuild', flag, rules.only(false), true),
-    base: key('base', imageName, rules.trusted, 'node:22-bookworm-slim'),
-    apt: key('apt', debianPackages, rules.addition, []),
-    packages: key('packages', packages, rules.addition, []),
+    base: key('base', words.imageName, rules.trusted, 'node:22-bookworm-slim'),
+    apt: key('apt', words.debianPackages, rules.addition, []),
+    packages: key('packages', words.packages, rules.addition, []),
     dockerfile: key('dockerfile', path, rules.trusted),
-    registry: key('registry', imageRegistry, rules.trusted),
+    registry: key('registry', words.imageRegistry, rules.trusted),
   },
   devcontainer: {
     use: key('use', flag, rules.only(false), true),
-    name: key('name', folderName, rules.harmless),
+    name: key('name', words.folderName, rules.harmless),
   },
   env: {
-    import: key('import', variables, rules.addition, []),
+    import: key('import', words.variables, rules.addition, []),
   },
   git: {
-    ssh_agent: key('sshAgent', sshHosts, 'never', []),
+    ssh_agent: key('sshAgent', words.sshHosts, 'never', []),
     sign: key('isSigning', flag, 'never', false),
   },
   worktrees: {
     per_session: key('perSession', flag, 'never', false),
     // Without it: a folder in our state folder.
     folder: key('folder', absolutePath, 'never'),
-    copy: key('copy', filesBelow, 'never', []),
+    copy: key('copy', words.filesBelow, 'never', []),
   },
   protect: {
     off: key('isOff', flag, rules.only(false), false),
-    paths: key('paths', pathsBelow, rules.fewMore, []),
+    paths: key('paths', words.pathsBelow, rules.fewMore, []),
   },
   'credentials.[]': {
-    for: required(key('for', keyed, 'never')),
-    from: required(key('from', keySource, 'never')),
-    header: key('header', keyHeader, 'never'),
+    for: required(key('for', words.keyed, 'never')),
+    from: required(key('from', words.keySource, 'never')),
+    header: key('header', words.keyHeader, 'never'),
   },
   'mounts.[]': {
     path: required(key('path', absolutePath, rules.trusted)),
     read_only: key('isReadOnly', flag, rules.trusted, false),
   },
   'services.[]': {
-    name: required(key('name', serviceName, rules.trusted)),
-    image: required(key('image', imageName, rules.trusted)),
+    name: required(key('name', words.serviceName, rules.trusted)),
+    image: required(key('image', words.imageName, rules.trusted)),
     command: key('command', command, rules.trusted),
-    env: key('env', serviceVariables, rules.trusted, []),
+    env: key('env', words.serviceVariables, rules.trusted, []),
     health: key('health', command, rules.trusted),
-    volume: key('volume', innerPath, rules.trusted),
+    volume: key('volume', words.innerPath, rules.trusted),
     memory: key('memoryBytes', size('64MiB'), rules.trusted, '1GiB'),
   },
   engine: {
@@ -166,22 +140,30 @@ const tables = {
   kubernetes: {
     storage: key('storageBytes', size('64MiB'), 'never', '10GiB'),
     storage_class: key('storageClass', text, 'never'),
-    reserved_cpus: key('reservedCpus', decimal(0.01), 'never', 0.1),
-    node_selector: key('nodeSelector', nodeLabels, 'never', []),
-    tolerations: key('tolerations', tolerations, 'never', []),
+    requests: key('requests', words.podRequests, 'never', []),
+    labels: key('labels', words.podLabels, 'never', []),
+    annotations: key('annotations', words.podAnnotations, 'never', []),
+    priority_class: key('priorityClass', text, 'never'),
+    writable_folders: key('writableFolders', words.innerFolders, 'never', []),
+    node_selector: key('nodeSelector', words.nodeLabels, 'never', []),
+    tolerations: key('tolerations', words.tolerations, 'never', []),
     runtime_class: key('runtimeClass', text, 'never'),
-    pull_secrets: key('pullSecrets', objectNames, 'never', []),
+    pull_secrets: key('pullSecrets', words.objectNames, 'never', []),
     copy: key('copy', oneOf('off', 'git'), 'never', 'off'),
+    // Without it: as long as a start may take, in `pod-start.ts`.
+    schedule_timeout: key('scheduleTimeoutMs', duration('24d'), 'never'),
+    injected: key('injected', words.injectedContainers, 'never', []),
+    allow_own_node: key('allowsOwnNode', flag, 'never', false),
   },
   'kubernetes.volumes.[]': {
     folder: required(key('folder', absolutePath, 'never')),
-    from: required(key('from', volumeSource, 'never')),
+    from: required(key('from', words.volumeSource, 'never')),
   },
   // Addresses of proxies may hold a password.
   network: {
     egress: key('egress', oneOf('ask', 'listed', 'open'), rules.only('listed'), 'ask'),
-    allow: key('allow', hostRules, rules.addition, []),
-    deny: key('deny', hostRules, rules.more, []),
+    allow: key('allow', words.hostRules, rules.addition, []),
+    deny: key('deny', words.hostRules, rules.more, []),
     ca_file: key('caFile', path, 'never'),
     npm_registry: key('npmRegistry', url, 'never'),
     pip_index: key('pipIndex', url, 'never'),
@@ -206,7 +188,7 @@ const tables = {
     tls_cert: key('tlsCert', path, 'never'),
     tls_key: key('tlsKey', path, 'never'),
     client_ca: key('clientCa', path, 'never'),
-    identity_header: key('identityHeader', headerName, 'never'),
+    identity_header: key('identityHeader', words.headerName, 'never'),
   },
   // Nobody is let in to everything by leaving something out.
   'serve.users.[]': {

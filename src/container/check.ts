@@ -2,6 +2,7 @@
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
 import { label, mountText, type Recorded, type Settings } from './spec/spec';
+import { quoted } from '../system/quoted';
 import { objectIn } from '../system/unless';
 
 /**
@@ -23,6 +24,13 @@ export function tamperingOf(
   const actual: Recorded = { image, user, mounts: info.mounts.map(mountText).sort(), ...rights };
   for (const key of Object.keys(actual) as (keyof Recorded)[]) {
     const [expected, found] = [recorded[key], actual[key]].map((value) => JSON.stringify(value));
+    const { strangers = [] } = info;
+    if (expected !== found && key === 'isConfined' && strangers.length > 0)
+      return refusal(
+        name,
+        `shares its pod with ${strangers.map(quoted).join(', ')}, which cai has not made`,
+        'if your cluster adds that to pods, name it in kubernetes.injected of your config.toml; otherwise use --fresh',
+      );
     if (expected !== found)
       return refusal(name, `is not as it was made: ${key} should be ${expected}, and is ${found}`, useFresh);
   }

@@ -15,7 +15,7 @@ export { Secret } from './keys/secret';
 export { placeholdersFor, placesOf, serviceOf } from './keys/services';
 export { storedIn, withoutTokens } from './keys/stored-sign-in';
 export { geminiVariable } from './keys/token-placeholder';
-export { proxyToServer, tunnelTo } from './own-proxy';
+export { httpProxyAt, proxyToServer, tunnelTo } from './own-proxy';
 export { needsLoopback, proxyVariables } from './proxy-variables';
 export { type Answer, type Request, Requests } from './requests';
 export { AgentProxy } from './ssh-agent/agent-proxy';

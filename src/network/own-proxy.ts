@@ -29,14 +29,19 @@ export function proxyToServer(network: HostNetwork, env: NodeJS.ProcessEnv, url:
   const kind = url.protocol === 'ws:' ? 'http' : 'https';
   const { httpProxy = given.httpProxy, httpsProxy = given.httpsProxy, noProxy = given.noProxy } = network;
   const found = kind === 'http' ? httpProxy : httpsProxy;
-  const isUsable =
-    !found || (/^https?:/i.test(found) && unlessFails(() => credentialsFor(new URL(found))) !== undefined);
-  if (!isUsable)
+  if (found && httpProxyAt(found) === undefined)
     throw new CaiError(
       'CONFIG',
       `${kind.toUpperCase()}_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128: correct it, or set network.${kind}_proxy in your configuration`,
     );
   return proxyFor({ httpProxy: found, httpsProxy: found, noProxy }, place, kind);
+}
+
+/** `undefined`: that is not the address of a proxy that speaks HTTP. */
+export function httpProxyAt(address: string): URL | undefined {
+  const url = unlessFails(() => new URL(address));
+  const isOne = url && /^https?:$/.test(url.protocol) && unlessFails(() => credentialsFor(url)) !== undefined;
+  return isOne ? url : undefined;
 }
 
 /**

@@ -34,10 +34,15 @@ const defaults = {
   engine: { kind: 'docker' },
   kubernetes: {
     storageBytes: 10 * 2 ** 30,
-    reservedCpus: 0.1,
+    requests: [],
+    labels: [],
+    annotations: [],
+    writableFolders: [],
     nodeSelector: [],
     tolerations: [],
     copy: 'off',
+    injected: [],
+    allowsOwnNode: false,
     pullSecrets: [],
     volumes: [],
   },
@@ -164,12 +169,19 @@ describe('loadConfig', () => {
       [kubernetes]
       storage = "1GiB"
       storage_class = "fast"
-      reserved_cpus = 0.02
+      requests = ["cpu=500m", "memory=1Gi", "nvidia.com/gpu=1"]
+      labels = ["team=web"]
+      annotations = ["example.com/owner=Ann, of web"]
+      priority_class = "low"
+      writable_folders = ["/tmp"]
       node_selector = ["disk=ssd"]
       tolerations = ["agents=only:NoSchedule", "spot:NoExecute"]
       runtime_class = "gvisor"
       pull_secrets = ["registry"]
       copy = "git"
+      schedule_timeout = "5m"
+      injected = ["istio-proxy", "docker.io/istio/proxyv2:1.24.1"]
+      allow_own_node = true
       [[kubernetes.volumes]]
       folder = "/srv/src"
       from = "claim:src/team//a/"
@@ -279,11 +291,18 @@ describe('loadConfig', () => {
       kubernetes: {
         storageBytes: 2 ** 30,
         storageClass: 'fast',
-        reservedCpus: 0.02,
+        requests: ['cpu=500m', 'memory=1Gi', 'nvidia.com/gpu=1'],
+        labels: ['team=web'],
+        annotations: ['example.com/owner=Ann, of web'],
+        priorityClass: 'low',
+        writableFolders: ['/tmp'],
         nodeSelector: ['disk=ssd'],
         tolerations: ['agents=only:NoSchedule', 'spot:NoExecute'],
         runtimeClass: 'gvisor',
         copy: 'git',
+        scheduleTimeoutMs: 300_000,
+        injected: ['istio-proxy', 'docker.io/istio/proxyv2:1.24.1'],
+        allowsOwnNode: true,
         pullSecrets: ['registry'],
         volumes: [
           { folder: '/srv/src', from: { claim: 'src', path: 'team/a' } },
@@ -377,6 +396,11 @@ describe('loadConfig', () => {
     ['[[serve.users]]\nname = "owner"', 'a name of letters, digits'],
     ['kubernetes.node_selector = ["ssd"]', 'a list of different strings "label=value"'],
     ['kubernetes.tolerations = ["a=b:Never"]', 'the effect NoSchedule, PreferNoSchedule or NoExecute'],
+    ['kubernetes.requests = ["cpu=some"]', '"resource=amount", such as ["cpu=500m", "memory=1Gi"]'],
+    ['kubernetes.labels = ["containai.network=open"]', 'none of a label of containai'],
+    ['kubernetes.annotations = ["containai.labels={}"]', 'none of an annotation of containai'],
+    ['kubernetes.writable_folders = ["/tmp/../etc"]', 'different absolute paths, such as ["/tmp"]'],
+    ['kubernetes.injected = ["a b"]', 'names or images of containers'],
     ['kubernetes.pull_secrets = ["A B"]', 'a list of different names of objects of Kubernetes'],
     ['kubernetes.volumes = [{ folder = "/a", from = "src" }]', 'a string "claim:NAME"'],
     ['kubernetes.volumes = [{ folder = "/a", from = "claim:../x" }]', 'a string "claim:NAME"'],

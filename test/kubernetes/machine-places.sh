@@ -112,15 +112,19 @@ reach_first_service() {
   for node in "${nodes[@]}"; do at "node$node" ip route add "$first_service" via "$control_plane_address"; done
 }
 
-# set_policy on|off: whether what pods send is dropped before it reaches anything, their node and their neighbours
+# set_policy on|node|off: whether what pods send is dropped before it reaches anything, their node and their neighbours
 # included. The network plugin here enforces no policy, so this stands for one that does, where a policy forbids all:
-# it follows no labels. Pods that are to have a network need it off. What enters a pod by its node, as a forwarded
-# port, does not come this way.
+# it follows no labels. With "node", they reach their node, which some plugins always allow. Pods that are to have a network
+# need it off. What enters a pod by its node, as a forwarded port, does not come this way.
 set_policy() {
   local node
   for node in "${nodes[@]}"; do
     at "node$node" ebtables-nft --table nat --flush
-    if [[ $1 == on ]]; then
+    if [[ $1 == node ]]; then
+      at "node$node" ebtables-nft --table nat --append PREROUTING --in-interface veth+ --protocol IPv4 \
+        --ip-destination "$(node_address "$node")" --jump ACCEPT
+    fi
+    if [[ $1 != off ]]; then
       at "node$node" ebtables-nft --table nat --append PREROUTING --in-interface veth+ --protocol '!' ARP --jump DROP
     fi
   done

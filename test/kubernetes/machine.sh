@@ -9,7 +9,8 @@
 #                                    api-server, controller-manager, scheduler, containerd-node1, kubelet-node1,
 #                                    containerd-node2, kubelet-node2, registry or registry-nodes
 #   machine.sh revive NAME           starts one that was killed, or continues one that was stopped
-#   machine.sh policy on|off         whether pods are kept from every network, as at the start
+#   machine.sh policy on|node|off    whether pods are kept from every network, as at the start, but with "node" for their
+#                                    own node
 #   machine.sh network NAME on|off   whether the control plane reaches a node and back: node1, node2; or this machine:
 #                                    machine. Off, packets are lost without a word
 #   machine.sh stop                  ends all of it; only packages, programs and the log stay
@@ -229,12 +230,12 @@ stop() {
 }
 
 usage() {
-  fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | policy on|off | network NAME on|off | stop'
+  fail 'usage: machine.sh start | env | import IMAGE... | kill NAME [SIGNAL] | revive NAME | policy on|node|off | network NAME on|off | stop'
 }
 
-# expect_switch WORD: ends what is wrong about changing the network of a cluster.
+# expect_switch WORD CHOICE...: ends what is wrong about changing the network of a cluster.
 expect_switch() {
-  if [[ $1 != on && $1 != off ]]; then usage; fi
+  if [[ " ${*:2} " != *" $1 "* ]]; then usage; fi
   if ! process_id containerd-node1 >/dev/null; then fail 'no cluster runs: run "machine.sh start" first'; fi
 }
 
@@ -248,11 +249,11 @@ case "${1:-} $#" in
   'kill 2' | 'kill 3') kill_process "${@:2}" ;;
   'revive 2') revive_process "$2" ;;
   'policy 2')
-    expect_switch "$2"
+    expect_switch "$2" on node off
     set_policy "$2"
     ;;
   'network 3')
-    expect_switch "$3"
+    expect_switch "$3" on off
     set_network "$2" "$3"
     ;;
   *) usage ;;

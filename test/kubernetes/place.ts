@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { noRights } from '../../src/container/engine/container-info';
-import { configOf } from '../../src/config/config';
+import { configOf, type Config } from '../../src/config/config';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { findCluster, type Cluster } from '../../src/container/engine/kubernetes/api/kubeconfig';
 import { KubernetesEngine } from '../../src/container/engine/kubernetes/kubernetes-engine';
@@ -24,9 +24,13 @@ export interface Rule {
 
 const registry = new Registry(new Host({ HOME: '/none' }), {});
 
-/** The engine, as a configuration without a word about it has it. */
-export async function connect(cluster: Cluster): Promise<Engine> {
-  return await KubernetesEngine.connect(cluster, configOf([]).kubernetes, newFolder(), registry);
+/** The engine, as a configuration has it that says only this of it. */
+export async function connect(
+  cluster: Cluster,
+  settings: Partial<Config['kubernetes']> = {},
+): Promise<Engine> {
+  const wanted = { ...configOf([]).kubernetes, ...settings };
+  return await KubernetesEngine.connect(cluster, wanted, newFolder(), registry);
 }
 
 /** A namespace that is made for tests, and removed with all that is in it. */
@@ -34,7 +38,12 @@ export class Place {
   private constructor(readonly namespace: string) {}
 
   static async make(name: string): Promise<Place> {
-    const place = new Place(`${name}-${process.pid}`);
+    return await Place.named(`${name}-${process.pid}`);
+  }
+
+  /** One that nobody else makes. */
+  static async named(namespace: string): Promise<Place> {
+    const place = new Place(namespace);
     await kubectl(['create', 'namespace', place.namespace]);
     return await place.#ready();
   }

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { NotYet, type Engine } from '../../src/container/engine/engine';
 import { doorPort } from '../../src/container/engine/kubernetes/pod/pod-body';
 import { neededRights } from '../../src/container/engine/kubernetes/rights';
+import { TunnelProxy } from '../support/tunnel-proxy';
+import { deployed } from './deployed';
 import { connect, nodePlan, Place, type Rule } from './place';
 
 const server = `console.log('begun'); process.on('SIGTERM', () => process.exit(7));
@@ -21,16 +23,21 @@ const rulesWithout = (lacking = ''): readonly Rule[] =>
     return right === lacking ? [] : [{ apiGroups: [group], resources: [resource], verbs: [verb] }];
   });
 
+let proxy: TunnelProxy;
 let place: Place;
 let admin: Engine;
 /** A container that runs. */
 let runningId: string;
 beforeAll(async () => {
+  proxy = await TunnelProxy.start();
   place = await Place.make('cai-rights');
   admin = await connect(place.cluster);
   runningId = await start(admin, 'running');
 });
-afterAll(() => place.remove());
+afterAll(async () => {
+  await place.remove();
+  await proxy.end();
+});
 
 async function start(engine: Engine, name: string): Promise<string> {
   const id = (await engine.createContainer(name, nodePlan(server), nothing))!;
@@ -49,8 +56,9 @@ async function greeting(engine: Engine, id: string): Promise<string> {
   }
 }
 
-test('with the role of deploy/, a container goes through its life', async () => {
-  const engine: Engine = await connect(await place.clusterFor('enough', rulesWithout()));
+test('with the role of deploy/, and through a proxy, a container goes through its life', async () => {
+  const cluster = await place.clusterFor('enough', rulesWithout());
+  const engine: Engine = await connect({ ...cluster, proxy: proxy.url });
   await engine.createVolume('data', labels);
   await place.appears('persistentvolumeclaims', '{.status.phase}', /^Bound$/);
   const mounts = [{ type: 'volume', source: 'data', target: '/data', isReadOnly: false }];
@@ -70,6 +78,7 @@ test('with the role of deploy/, a container goes through its life', async () => 
   await engine.removeContainer(id);
   await engine.removeVolume('data');
   expect(await engine.inspectContainer('life')).toBeUndefined();
+  expect(new Set(proxy.asked)).toEqual(new Set([new URL(cluster.server).host]));
 });
 
 /** What needs each right. */
@@ -137,8 +146,8 @@ test('a quota that is used up is told with what to do, and nothing is left', asy
   expect(await place.kubectl(['get', 'secrets', '--output', 'name'])).toBe(before);
 });
 
-test('"kubectl apply -k deploy" makes a namespace in which containers run, and which its service account may use', async () => {
-  const own = await Place.deploy('containai', join(__dirname, '../../deploy'));
+test('"kubectl apply -k deploy/base" makes a namespace in which containers run, and which its service account may use', async () => {
+  const own = await Place.deploy('containai', join(__dirname, '../../deploy/base'));
   try {
     const engine = await connect(await own.clusterOf('cai'));
     await start(engine, 'first');
@@ -161,7 +170,7 @@ test('"kubectl apply -k deploy" makes a namespace in which containers run, and w
         'limitrange/cai',
         'deployment.apps/cai-serve',
         'service/cai-serve',
-        'configmap/cai-serve',
+        expect.stringMatching(/^configmap\/cai-serve-\w+$/),
         'persistentvolumeclaim/cai-serve-state',
       ]),
     );
@@ -176,4 +185,31 @@ test('"kubectl apply -k deploy" makes a namespace in which containers run, and w
   } finally {
     await own.remove();
   }
+});
+
+test('the example of a team is taken by the API server, and differs in what it says', async () => {
+  interface Made {
+    readonly kind: string;
+    readonly metadata: { readonly name: string; readonly namespace?: string };
+    readonly spec: Record<string, unknown>;
+  }
+  const objects = (await deployed<Made>('team')).filter(({ kind }) => kind !== 'Namespace');
+  const team = await Place.named('containai-web');
+  try {
+    await team.kubectl(
+      ['apply', '--dry-run=server', '--filename', '-'],
+      objects.map((each) => JSON.stringify(each)).join('\n'),
+    );
+  } finally {
+    await team.remove();
+  }
+
+  const of = (kind: string) => objects.filter((each) => each.kind === kind);
+  expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set([team.namespace]));
+  expect(JSON.stringify(of('Deployment'))).toContain('"image":"registry.example.com/cai-serve:2"');
+  expect(JSON.stringify(of('Deployment'))).toContain(`"name":"${of('ConfigMap')[0]!.metadata.name}"`);
+  expect(JSON.stringify(of('ConfigMap'))).toContain('web.cai.example.com');
+  expect(of('RoleBinding')).toMatchObject([{ subjects: [{ name: 'cai', namespace: team.namespace }] }]);
+  expect(of('PersistentVolumeClaim').map(({ spec }) => spec.storageClassName)).toEqual(['shared', 'shared']);
+  expect(of('ResourceQuota')).toMatchObject([{ spec: { hard: { pods: '40', 'requests.cpu': '20' } } }]);
 });

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { Editor } from '../engine/editor';
 import { modelConfig, modelEnv, modelPort, provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
@@ -11,12 +10,12 @@ import { buildServeImage } from '../engine/serve-image';
 import { Cai, docker } from '../engine/support';
 import { patienceMs } from '../support/patience';
 import { freePort } from '../support/ports';
+import { deployed } from './deployed';
 import { program, timeout } from './kubectl';
 import { Place } from './place';
 
 const registry = process.env.CAI_TEST_REGISTRY!;
 const image = `${registry}/cai-serve:${process.pid}`;
-const deploy = join(__dirname, '../../deploy');
 const fakeModel = readFileSync(join(__dirname, '../../fixtures/fake-model/fake-model.mjs'), 'utf8');
 const endTurn = { result: { stopReason: 'end_turn' } };
 const started: Running[] = [];
@@ -34,7 +33,7 @@ beforeAll(async () => {
   buildServeImage(image);
   await docker('push', image);
   ports = [await freePort(), await freePort()];
-  await place.create(...['rights.yaml', 'limits.yaml', 'serve.yaml'].flatMap(objectsIn));
+  await place.create(...(await objects()));
   const [replica] = await replicas();
   cai = new Cai();
   cai.env.CAI_CONNECT_TOKEN = (await run(replica!, ['cat', '/state/containai/serve/token'])).trim();
@@ -46,11 +45,16 @@ afterAll(async () => {
   await docker('rmi', '--force', image);
 });
 
-/** What of a Deployment is changed here. */
+/** What is changed here of objects. */
+interface Deployed {
+  readonly kind: string;
+  readonly data?: Record<string, string>;
+  readonly spec?: Deployment;
+}
+
 interface Deployment {
-  readonly spec: {
-    readonly template: { readonly spec: { hostNetwork?: boolean; readonly containers: PodContainer[] } };
-  };
+  replicas: number;
+  readonly template: { readonly spec: { hostNetwork?: boolean; readonly containers: PodContainer[] } };
 }
 
 interface PodContainer {
@@ -61,27 +65,37 @@ interface PodContainer {
   readonly securityContext: object;
 }
 
-/** The objects of a file, with what their heads say is to be set. */
-function objectsIn(file: string): object[] {
+/** The objects of `deploy/`, with what their heads say is to be set. */
+async function objects(): Promise<object[]> {
   const hosts = ports.map((port) => `127.0.0.1:${port}`);
-  const more = `${modelConfig}[kubernetes]\nstorage = "64MiB"\n`.replaceAll('\n', '\n    ');
-  const text = readFileSync(join(deploy, file), 'utf8')
-    .replaceAll('namespace: containai', `namespace: ${place.namespace}`)
-    .replaceAll('registry.example.com/cai-serve:1', image)
-    .replaceAll('registry.example.com/team', `${registry}/cai`)
-    .replaceAll('"cai.example.com"', hosts.map((each) => `"${each}"`).join(', '))
-    .replaceAll('[serve]', `${more}[serve]`)
-    .replaceAll(/^ {4}# /gm, '    ');
-  const objects = parseAllDocuments(text).map((each) => each.toJS() as object);
-  for (const each of objects) if ('kind' in each && each.kind === 'Deployment') fit(each as never);
-  return objects;
+  const more = `${modelConfig}[kubernetes]\nstorage = "64MiB"\n`;
+  const made = (await deployed<Deployed>()).filter(
+    ({ kind }) => kind !== 'Namespace' && kind !== 'NetworkPolicy',
+  );
+  const text = JSON.stringify(made)
+    .replaceAll('"namespace":"containai"', `"namespace":"${place.namespace}"`)
+    .replaceAll('registry.example.com/cai-serve:1', image);
+  const fitted = JSON.parse(text) as Deployed[];
+  for (const { kind, data, spec } of fitted) {
+    if (kind === 'Deployment') fit(spec!);
+    if (kind !== 'ConfigMap') continue;
+    const { 'config.toml': config = '' } = data!;
+    data!['config.toml'] = config
+      .replace('registry.example.com/team', `${registry}/cai`)
+      .replace('"cai.example.com"', hosts.map((each) => `"${each}"`).join(', '))
+      .replace('[serve]', `${more}[serve]`)
+      .replaceAll(/^# (?!Of)/gm, '');
+  }
+  return fitted;
 }
 
 /**
- * The nodes of this cluster drop whatever pods send, so that the server has the network of its node. There, something
+ * Two replicas. The nodes of this cluster drop whatever pods send, so that the server has the network of its node. There, something
  * beside it leads to the registry by the name that this machine has for it.
  */
-function fit({ spec: { template } }: Deployment): void {
+function fit(deployment: Deployment): void {
+  const { template } = deployment;
+  deployment.replicas = 2;
   const { containers } = template.spec;
   const [{ env, securityContext }] = containers as [PodContainer];
   template.spec.hostNetwork = true;

@@ -19,7 +19,7 @@ export class DelayObserver implements SessionObserver {
     child.delay = undefined;
     const note = {
       title: `The agent started ${Math.round(tookMs / 1_000)} s late.`,
-      description: `This had to be done first, and need not be done again: ${what}.`,
+      description: `This came first: ${what}.`,
     };
     setImmediate(() => tellInThread(this.core, session, note));
   }

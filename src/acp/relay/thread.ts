@@ -15,7 +15,7 @@ export interface ThreadNote {
 /**
  * Writes a note at the end of the session's thread, in this turn of the event loop. An editor that offers notices
  * gets a notice, any other a message as if the agent had written it. Nothing is written without an editor, in a
- * session that is not open, or while a session is restored. Source: ACP v1, `Notice`.
+ * session that is not open, or while an agent tells again what the session was. Source: ACP v1, `Notice`.
  */
 export function tellInThread(
   core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>,
@@ -23,8 +23,8 @@ export function tellInThread(
   { title, description }: ThreadNote,
 ): void {
   const { child, owner, editorId: sessionId } = session;
-  const isOpen = owner.state === 'open' && owner.openPlace === session;
-  if (core.isEditorGone || !isOpen) return;
+  const isTold = owner.state === 'open' || (owner.state === 'restoring' && child.state === 'starting');
+  if (core.isEditorGone || !isTold || owner.openPlace !== session) return;
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }
     : ownMessage(`${title} ${description}`);

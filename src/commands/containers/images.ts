@@ -1,6 +1,6 @@
 /** `cai images`: the images that `cai` has built or fetched. */
 import type { Host } from '../../system/host';
-import type { StoredImage } from '../../container/engine/engine';
+import type { StoredImage } from '../../container/engine/engine-info';
 import { imageLabel, isAgentImage, isEnvironment, shortId } from '../../container/image/image-tag';
 import { ownContainers, type OwnContainer } from '../../container/user-containers';
 import { CaiError } from '../../errors';

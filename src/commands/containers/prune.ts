@@ -1,7 +1,8 @@
 /** `cai prune`: removes containers, volumes and images that are not used any more. */
 import { lstatSync } from 'node:fs';
 import type { Host } from '../../system/host';
-import type { DiskUse, Engine } from '../../container/engine/engine';
+import type { Engine } from '../../container/engine/engine';
+import type { DiskUse } from '../../container/engine/engine-info';
 import { unusedImages } from '../../container/image/unused-images';
 import { shortId } from '../../container/image/image-tag';
 import { removeWithServices } from '../../container/services';

@@ -2,7 +2,8 @@
 import type { Host } from '../../system/host';
 import { ownContainers } from '../../container/user-containers';
 import { countCommands } from '../../container/engine/container-processes';
-import type { DiskUse, Engine } from '../../container/engine/engine';
+import type { Engine } from '../../container/engine/engine';
+import type { DiskUse } from '../../container/engine/engine-info';
 import { CaiError } from '../../errors';
 import { common, declare } from '../support/command';
 import { ageOf, bytesText, paintFor, table, tell, writeJson, type Paint } from '../support/terminal';

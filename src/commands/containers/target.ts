@@ -112,6 +112,7 @@ export class Target {
     const isCopied = settings.isCopied && root !== undefined;
     const copy = isCopied ? await WorkspaceCopy.of(root, settings.workingFolder, host) : undefined;
     const engine = await connecting;
+    engine.onWait = voice.wait;
     await engine.checkBinds(settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
     const image = imageRequestOf(host, config, root, agent);

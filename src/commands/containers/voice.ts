@@ -5,8 +5,15 @@ import type { WorkspaceConfig } from '../../config/effective-config';
 import { openProgress, type Progress } from '../../container/image/progress';
 import { printable } from '../../system/quoted';
 
-/** Whom to tell what happens before a command runs: `tell` takes a sentence, `progress` is told of what takes long. */
-export type Voice = Readonly<{ tell: (notice: string) => void; progress: Progress }>;
+/**
+ * Whom to tell what happens before a command runs: `tell` takes a sentence, `progress` is told of what takes long, `wait` what
+ * a container waits for, as `Engine.onWait`.
+ */
+export type Voice = Readonly<{
+  tell: (notice: string) => void;
+  progress: Progress;
+  wait: (why: string | undefined) => void;
+}>;
 
 /** To the program that watches the command as data; to a person we say who speaks. */
 export function voiceOf(isQuiet: boolean, status: Writable | undefined): Voice {
@@ -14,11 +21,16 @@ export function voiceOf(isQuiet: boolean, status: Writable | undefined): Voice {
     const tell = (notice: string): void => {
       if (!isQuiet) process.stderr.write(`cai: ${printable(notice)}\n`);
     };
-    return { tell, progress: openProgress(process.stderr, isQuiet) };
+    const progress = openProgress(process.stderr, isQuiet);
+    return { tell, progress, wait: (why) => (why === undefined ? progress.end() : progress.begin(why)) };
   }
   const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
   const tell = (notice: string): void => void say('notice', notice);
   const progress = openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false);
+  const end = (): void => {
+    progress.end();
+    status.write(statusLine({ kind: 'resumed' }));
+  };
   return {
     tell,
     progress: {
@@ -26,10 +38,16 @@ export function voiceOf(isQuiet: boolean, status: Writable | undefined): Voice {
       report: (event) => progress.report(event),
       // What is only to be read keeps nobody waiting.
       say: tell,
-      end: () => {
-        progress.end();
-        status.write(statusLine({ kind: 'resumed' }));
-      },
+      end,
+    },
+    wait: (why) => {
+      if (why === undefined) {
+        end();
+        return;
+      }
+      progress.begin(why);
+      const title = 'The agent cannot start yet.';
+      status.write(statusLine({ kind: 'warning', title, description: `Its container is ${why}.` }));
     },
   };
 }

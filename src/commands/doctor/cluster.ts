@@ -23,7 +23,7 @@ export async function rights(facts: Facts): Promise<Finding | undefined> {
   for (const { right, without } of missing) told.set(without, [...(told.get(without) ?? []), right]);
   const detail = [...told].map(([without, which]) => `you lack ${which.join(', ')}: ${without}`).join('; ');
   const isFatal = missing.some(({ isOptional }) => !isOptional);
-  const remedy = 'ask whoever runs the cluster for the role in deploy/rights.yaml';
+  const remedy = 'ask whoever runs the cluster for the role in deploy/base/rights.yaml';
   return { status: isFatal ? 'fail' : 'warn', detail, remedy };
 }
 
@@ -68,7 +68,10 @@ export async function wall(facts: Facts): Promise<Finding | undefined> {
     const remedy = 'mend that and try again; until then, a container that would have a network does not run';
     return { status: 'warn', detail: `this could not be tried: ${messageOf(failure)}`, remedy };
   }
-  return { status: 'ok', detail: 'a container without a network was started, and reached nothing' };
+  const except = config.kubernetes.allowsOwnNode
+    ? ', but for its own node, which was not tried: kubernetes.allow_own_node = true'
+    : '';
+  return { status: 'ok', detail: `a container without a network was started, and reached nothing${except}` };
 }
 
 /** Rejects if it cannot be started, which says why. */

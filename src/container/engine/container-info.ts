@@ -35,6 +35,8 @@ export interface ContainerInfo {
   /** What is mounted in it, by `target`. */
   readonly mounts: readonly ContainerMount[];
   readonly rights: ContainerRights;
+  /** Names of other containers that share what it has, and that the user's configuration does not name. */
+  readonly strangers?: readonly string[];
 }
 
 export interface ContainerMount {

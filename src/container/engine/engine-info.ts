@@ -66,3 +66,45 @@ export interface ImageInfo {
 export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {
   readonly content: Buffer;
 }
+
+/** An image on the disk of an engine. */
+export interface StoredImage extends Omit<ImageInfo, 'env'> {
+  /** All of its layers. */
+  readonly bytes: number;
+  /** Those of its layers that other images have, too. */
+  readonly sharedBytes: number;
+  /** Whether a container is made from it. */
+  readonly isUsed: boolean;
+}
+
+/** What takes room on the disk of an engine. */
+export interface DiskUse {
+  /** All that are ours or anybody's, but for images of which another one is made. */
+  readonly images: readonly StoredImage[];
+  /** What containers have written, but for mounts and volumes: bytes by the container's id. */
+  readonly containers: ReadonlyMap<string, number>;
+  /** Bytes by the volume's name. */
+  readonly volumes: ReadonlyMap<string, number>;
+}
+
+/** A right that somebody has to give us. */
+export interface MissingRight {
+  /** As people read it: `"watch" on pods`. */
+  readonly right: string;
+  /** What follows, as in "without it, ...". */
+  readonly without: string;
+  /** Whether something else may stand in for it. */
+  readonly isOptional: boolean;
+}
+
+/** What all containers, and others, may use together. */
+export interface QuotaUse {
+  /** In the engine's words: `pods`, `requests.memory`. */
+  readonly what: string;
+  /** In the engine's words, as the limit: `3`, `1536Mi`. */
+  readonly used: string;
+  /** Of which nobody gets more. */
+  readonly limit: string;
+  /** Whether nothing is left. */
+  readonly isUsedUp: boolean;
+}

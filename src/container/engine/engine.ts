@@ -6,8 +6,8 @@ import type { Duplex } from 'node:stream';
 import { CaiError } from '../../errors';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
 import type { ContainerProcess } from './container-processes';
-import type { EngineAbout, ImageInfo, InnerFile } from './engine-info';
 import type { ImageStore } from './image-store';
+import type { DiskUse, EngineAbout, InnerFile, MissingRight, QuotaUse } from './engine-info';
 
 /** Labels of a container or a volume; of what is looked for, all have to be there. */
 export type Labels = Readonly<Record<string, string>>;
@@ -78,45 +78,6 @@ export interface InnerFiles {
   readonly put: (entries: readonly InnerEntry[]) => Promise<void>;
 }
 
-/** A right that somebody has to give us. */
-export interface MissingRight {
-  /** As people read it: `"watch" on pods`. */
-  readonly right: string;
-  /** What follows, as in "without it, ...". */
-  readonly without: string;
-  /** Whether something else may stand in for it. */
-  readonly isOptional: boolean;
-}
-
-/** What all containers, and others, may use together. */
-export interface QuotaUse {
-  /** In the engine's words: `pods`, `requests.memory`. */
-  readonly what: string;
-  /** In the engine's words, as the limit: `3`, `1536Mi`. */
-  readonly used: string;
-  /** Of which nobody gets more. */
-  readonly limit: string;
-  readonly isUsedUp: boolean;
-}
-
-/** An image on the disk of an engine. */
-export interface StoredImage extends Omit<ImageInfo, 'env'> {
-  readonly bytes: number;
-  /** Those of its layers that other images have, too. */
-  readonly sharedBytes: number;
-  readonly isUsed: boolean;
-}
-
-/** What takes room on the disk of an engine. */
-export interface DiskUse {
-  /** All that are ours or anybody's, but for images of which another one is made. */
-  readonly images: readonly StoredImage[];
-  /** What containers have written, but for mounts and volumes: bytes by the container's id. */
-  readonly containers: ReadonlyMap<string, number>;
-  /** Bytes by the volume's name. */
-  readonly volumes: ReadonlyMap<string, number>;
-}
-
 /** What somebody else has decided about our use of an engine that is not ours alone. Rejects as `Engine`. */
 export interface Allowances {
   missingRights(): Promise<readonly MissingRight[]>;
@@ -145,6 +106,12 @@ export interface Engine {
   readonly allowances?: Allowances;
   /** Whether it is on another machine, where only folders can be mounted that are the same there. */
   readonly isElsewhere?: boolean;
+
+  /**
+   * Called with what a container that starts waits for, as a node, again and again while it does; with `undefined` once it
+   * no longer waits.
+   */
+  onWait?: ((why: string | undefined) => void) | undefined;
 
   /** What takes room on its disk. Absent: it does not tell. */
   diskUse?(): Promise<DiskUse>;

@@ -45,10 +45,11 @@ class ShownProgress implements Progress {
   constructor(private readonly stream: ProgressStream) {}
 
   begin(what: string): void {
+    // The same that is said again goes on.
+    if (this.#what !== plain(what)) this.#beganAt = Date.now();
     this.#what = plain(what);
     this.#place = this.#detail = '';
     this.#layers = new Map();
-    this.#beganAt = Date.now();
     if (!this.#isLive) {
       this.say(what);
       return;

@@ -1,5 +1,5 @@
 /** Which images of ours serve nobody any more. */
-import type { StoredImage } from '../engine/engine';
+import type { StoredImage } from '../engine/engine-info';
 import { imageLabel, isAgentImage, isEnvironment } from './image-tag';
 
 /** An image that can go. */

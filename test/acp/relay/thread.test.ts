@@ -57,3 +57,18 @@ test('nothing is said where nobody would read it', () => {
   expect(told({}, false, (session) => session.owner.enter({ ...session }, 'restoring'))).toEqual([]);
   expect(told({}, false, (session) => session.owner.enter({ ...session }, 'open'))).toEqual([]);
 });
+
+test('while a session is restored, it is said until the agent is there', () => {
+  const sent: unknown[] = [];
+  const child = { state: 'starting', deliver: (line: Buffer) => sent.push(line) };
+  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a');
+  const restored = { ...session };
+  session.owner.enter(restored, 'restoring');
+  const tell = () => tellInThread({ isEditorGone: false, editorCapabilities: {} }, restored, note);
+
+  tell();
+  expect(sent).toHaveLength(1);
+  child.state = 'ready';
+  tell();
+  expect(sent).toHaveLength(1);
+});

@@ -11,7 +11,12 @@ beforeEach(() => {
 });
 
 /** Of an engine that is not ours alone, where the start of a container ends like this. */
-function facts(allowances?: Partial<Allowances>, failure?: Error, egress = 'ask'): Facts {
+function facts(
+  allowances?: Partial<Allowances>,
+  failure?: Error,
+  egress = 'ask',
+  allowsOwnNode = false,
+): Facts {
   const client = {
     allowances,
     createContainer: (_: string, plan: ContainerPlan) => Promise.resolve(`id-${plans.push(plan)}`),
@@ -21,7 +26,7 @@ function facts(allowances?: Partial<Allowances>, failure?: Error, egress = 'ask'
   const settings = { agent: 'claude', hostUser: { uid: 1234, gid: 1235 } };
   return {
     engine: { client, about: { isRootless: false, seccomp: 'default' } },
-    configured: { settings, config: { network: { egress } } },
+    configured: { settings, config: { network: { egress }, kubernetes: { allowsOwnNode } } },
     image: { id: 'image' },
   } as unknown as Facts;
 }
@@ -47,7 +52,7 @@ test.each<[string, Finding, readonly (typeof watch)[]]>([
       status: 'fail',
       detail:
         'you lack "watch" on pods, "create" on pods: nothing goes; you lack "list" on policies: somebody else does it',
-      remedy: 'ask whoever runs the cluster for the role in deploy/rights.yaml',
+      remedy: 'ask whoever runs the cluster for the role in deploy/base/rights.yaml',
     },
     [watch, create, policies],
   ],
@@ -88,6 +93,15 @@ describe('the wall', () => {
     ]);
     expect(plans[0]!.labels).toMatchObject({ 'containai.managed': 'true', 'containai.user': '1234' });
     expect(removed).toEqual(['id-1']);
+  });
+
+  test('is said to be without what the user has excepted', async () => {
+    expect(await wall(facts({}, undefined, 'ask', true))).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(
+        /reached nothing, but for its own node.*allow_own_node = true$/,
+      ) as string,
+    });
   });
 
   test('fails where there is none', async () => {

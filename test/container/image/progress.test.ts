@@ -118,6 +118,18 @@ describe('openProgress, in a terminal', () => {
     expect(text()).toBe(before);
   });
 
+  test('counts on where the same is said again', () => {
+    const { progress, live } = opened({ isTTY: true });
+
+    progress.begin('waiting for a node');
+    jest.advanceTimersByTime(30_000);
+    progress.begin('waiting for a node');
+    expect(live()).toBe('cai: waiting for a node: 30 s');
+    progress.begin('building x');
+    expect(live()).toBe('cai: building x: 0 s');
+    progress.end();
+  });
+
   test('shows how far a pull is, in the words of the engine', () => {
     const { progress, live } = opened({ isTTY: true });
 

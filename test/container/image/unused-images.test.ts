@@ -1,5 +1,5 @@
 import { unusedImages } from '../../../src/container/image/unused-images';
-import type { StoredImage } from '../../../src/container/engine/engine';
+import type { StoredImage } from '../../../src/container/engine/engine-info';
 
 const recipe = { 'containai.recipe': 'x' };
 

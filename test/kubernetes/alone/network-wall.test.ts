@@ -29,9 +29,12 @@ require('node:dns').lookup('example.com', (error) => console.log('name', error?.
 
 let place: Place;
 let engine: Engine;
+/** Of a user who accepts that a pod reaches its node. */
+let accepting: Engine;
 beforeAll(async () => {
   place = await Place.make('cai-wall');
   engine = await connect(place.cluster);
+  accepting = await connect(place.cluster, { allowsOwnNode: true });
 });
 afterAll(async () => {
   await machine('policy', 'on');
@@ -104,9 +107,13 @@ test(
   async () => {
     await machine('policy', 'off');
     const open = await Promise.all(['open-1', 'open-2'].map((name) => start(name, true)));
-    const refused = await start('closed-1', false).then(
-      () => undefined,
-      (reason: unknown) => reason,
+    const [refused, refusedToo] = await Promise.all(
+      [start('closed-1', false), start('closed-7', false, accepting)].map((starting) =>
+        starting.then(
+          () => undefined,
+          (reason: unknown) => reason,
+        ),
+      ),
     );
     const reached = await reachedBy('open-1', 'open-2');
     const closed = (await engine.inspectContainer('closed-1'))!;
@@ -117,9 +124,12 @@ test(
         /^cannot start the container closed-1\S*: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
       ) as string,
     });
+    expect(refusedToo).toMatchObject({
+      message: expect.stringMatching(/could connect to (?!its node)/) as string,
+    });
     expect(reached).toEqual(['API server open', 'name EAI_AGAIN', 'node open', 'pod open']);
     expect(closed).toMatchObject({ state: 'exited', startedAt: undefined });
-    await Promise.all([...open, closed.id].map((id) => engine.removeContainer(id)));
+    await Promise.all([...open, closed.id, 'closed-7'].map((id) => engine.removeContainer(id)));
     // The secrets follow the pods by themselves.
     while ((await listed()).includes('secret')) expect(await listed()).not.toContain('pod');
     expect(await listed()).toBe('');
@@ -140,6 +150,27 @@ test('where policies hold, a pod without a network reaches nothing, and is reach
   expect(await echoed(closed[0]!)).toBe('hello');
   expect(await policies()).toEqual(networkPolicies.map(({ metadata: { name }, spec }) => ({ name, spec })));
   await Promise.all(closed.map((id) => engine.removeContainer(id)));
+});
+
+test('where a pod always reaches its node, it runs once the user accepts that, and reaches nothing else', async () => {
+  await machine('policy', 'node');
+  try {
+    const refused = expect(start('closed-6', false)).rejects.toThrow(
+      /could connect to its node at .*, port 10250, .*kubernetes\.allow_own_node = true/,
+    );
+    const ids = await Promise.all(['node-1', 'node-2'].map((name) => start(name, false, accepting)));
+    await refused;
+
+    expect(await reachedBy('node-1', 'node-2')).toEqual([
+      'API server closed',
+      'name EAI_AGAIN',
+      'node open',
+      'pod closed',
+    ]);
+    await Promise.all(['closed-6', ...ids].map((id) => engine.removeContainer(id)));
+  } finally {
+    await machine('policy', 'on');
+  }
 });
 
 test('who may not make policies relies on those that are there', async () => {

@@ -1,6 +1,6 @@
 /** What takes room on the disk of Docker or podman. */
 import type Docker from 'dockerode';
-import type { DiskUse } from '../engine';
+import type { DiskUse } from '../engine-info';
 import { labelsIn } from './answers';
 
 /** Source: Docker Engine API, SystemDataUsage; null stands for an empty list, and -1 for what is not known. */

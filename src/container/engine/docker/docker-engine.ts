@@ -6,10 +6,8 @@ import { CaiError, type FailureCode } from '../../../errors';
 import type { Host } from '../../../system/host';
 import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
-import type { EngineAbout } from '../engine-info';
 import type {
   ContainerPlan,
-  DiskUse,
   Engine,
   InnerEntry,
   InnerFiles,
@@ -18,6 +16,7 @@ import type {
   ListedVolume,
 } from '../engine';
 import type { ImageStore } from '../image-store';
+import type { DiskUse, EngineAbout } from '../engine-info';
 import {
   aboutOf,
   fileIn,

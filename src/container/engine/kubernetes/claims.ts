@@ -3,7 +3,7 @@ import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
 import type { Labels, ListedVolume } from '../engine';
 import { unless } from './api/api-error';
-import { annotationsOf, labelsIn, selectableOf } from './pod/labels';
+import { annotationsOf, labelsIn, pairsOf, selectableOf } from './pod/labels';
 import type { Namespace } from './namespace';
 import { nameOfObject, objectName } from './pod/object-name';
 import type { Pod } from './pod/pod';
@@ -12,10 +12,10 @@ const kind = 'persistentvolumeclaims';
 
 /** Those of a namespace. Methods are as of `Engine`. */
 export class Claims {
-  /** `wanted`: how large each is, and of which class. */
+  /** `wanted`: how large each is, of which class, and what else is to be said of it. */
   constructor(
     private readonly namespace: Namespace,
-    private readonly wanted: Pick<Config['kubernetes'], 'storageBytes' | 'storageClass'>,
+    private readonly wanted: Pick<Config['kubernetes'], 'storageBytes' | 'storageClass' | 'labels'>,
   ) {}
 
   async list(labels: Labels): Promise<readonly ListedVolume[]> {
@@ -29,11 +29,12 @@ export class Claims {
   }
 
   async create(name: string, labels: Labels): Promise<void> {
-    const { storageBytes, storageClass } = this.wanted;
+    const { storageBytes, storageClass, labels: more } = this.wanted;
+    const selectable = { ...pairsOf(more), ...selectableOf(labels) };
     const body = {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
-      metadata: { name: objectName(name), labels: selectableOf(labels), annotations: annotationsOf(labels) },
+      metadata: { name: objectName(name), labels: selectable, annotations: annotationsOf(labels) },
       spec: {
         accessModes: ['ReadWriteOnce'],
         ...(storageClass !== undefined && { storageClassName: storageClass }),

@@ -33,7 +33,7 @@ import { doorPort, podBody } from './pod/pod-body';
 import { containerInfoOf, endOf, partsOf } from './pod/pod-info';
 import { filesOf, processesIn } from './pod/pod-inside';
 import { allowancesOf } from './rights';
-import { PodStart, startMs } from './pod/pod-start';
+import { allStartMs, PodStart, startMs } from './pod/pod-start';
 import { Pods } from './pods';
 import { sharedPlace } from './pod/shared-folders';
 
@@ -47,6 +47,7 @@ export type KubernetesSettings = Config['kubernetes'];
 export class KubernetesEngine implements Engine {
   readonly images: ImageStore;
   readonly allowances: Allowances;
+  onWait: ((why: string | undefined) => void) | undefined;
   readonly #namespace: Namespace;
   readonly #pods: Pods;
   readonly #claims: Claims;
@@ -62,7 +63,7 @@ export class KubernetesEngine implements Engine {
     this.images = new KubernetesImages(registry);
     this.#namespace = new Namespace(api);
     this.#policies = new NetworkPolicies(this.#namespace);
-    this.#pods = new Pods(this.#namespace);
+    this.#pods = new Pods(this.#namespace, wanted.injected);
     this.#claims = new Claims(this.#namespace, wanted);
     this.allowances = allowancesOf(this.#namespace);
   }
@@ -100,7 +101,7 @@ export class KubernetesEngine implements Engine {
       cpus: Number.MAX_SAFE_INTEGER,
       osType: 'linux',
       sharesKernel: false,
-      startMs,
+      startMs: allStartMs(this.wanted.scheduleTimeoutMs),
       // The keeper sets ours.
       seccomp: engineProfile,
       seccompNotice: undefined,
@@ -115,7 +116,7 @@ export class KubernetesEngine implements Engine {
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
     const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
     return pods
-      .map((pod) => ({ pod, info: containerInfoOf(pod, this.wanted.volumes) }))
+      .map((pod) => ({ pod, info: containerInfoOf(pod, this.wanted) }))
       .filter(({ info }) => Object.entries(labels).every(([key, value]) => info.labels[key] === value))
       .map(({ pod, info: { id, name, state, labels: all } }) => {
         return { id, name, state, labels: all, createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') };
@@ -125,7 +126,7 @@ export class KubernetesEngine implements Engine {
 
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
     const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pods.find(idOrName));
-    return pod && containerInfoOf(pod, this.wanted.volumes);
+    return pod && containerInfoOf(pod, this.wanted);
   }
 
   /** The pod begins at once: nothing can be put in later. */
@@ -165,7 +166,8 @@ export class KubernetesEngine implements Engine {
   /** Waits until it runs. It has got its files when it was made. */
   async startContainer(id: string): Promise<void> {
     const { name } = partsOf(id);
-    const start = new PodStart(id, this.#pods);
+    const { scheduleTimeoutMs: scheduleMs } = this.wanted;
+    const start = new PodStart(id, this.#pods, { scheduleMs, onWait: (why) => this.onWait?.(why) });
     await this.#ask(`start the container ${name}`, () =>
       start.within((signal) => this.#pods.follow(id, (pod) => start.look(pod), signal)),
     );

@@ -5,7 +5,7 @@ import { withQuery } from './api/api';
 import { NodeSilent, nodeAwayText, refusalOf, unless } from './api/api-error';
 import type { Namespace } from './namespace';
 import { objectName } from './pod/object-name';
-import type { Pod } from './pod/pod';
+import { mainContainer, type Pod } from './pod/pod';
 import type { podBody } from './pod/pod-body';
 import { endOf, idOf, isLost, partsOf } from './pod/pod-info';
 
@@ -38,7 +38,12 @@ const logBytes = 64 * 1024;
 
 /** Those of one namespace. */
 export class Pods {
-  constructor(private readonly namespace: Namespace) {}
+  /** Nothing is asked yet. */
+  constructor(
+    private readonly namespace: Namespace,
+    /** Names or images of containers that the cluster adds to pods. */
+    private readonly injected: readonly string[] = [],
+  ) {}
 
   /** Those of ours that may have these labels; `query` narrows that. */
   async list(labels: Labels, query: Readonly<Record<string, string>> = {}): Promise<readonly Pod[]> {
@@ -121,7 +126,7 @@ export class Pods {
   /** Says that this node of a pod is not reached; `undefined`: it answers, though it may not have begun with the pod. */
   async nodeFailure(id: string, node: string): Promise<string | undefined> {
     // The API server has the node tell it.
-    const path = `${this.#path(partsOf(id).name)}/log?tailLines=1`;
+    const path = `${this.#path(partsOf(id).name)}/log?container=${mainContainer}&tailLines=1`;
     const late = AbortSignal.timeout(nodeAnswerMs);
     try {
       await this.namespace.api.text(path, late);
@@ -135,9 +140,10 @@ export class Pods {
 
   /** Nothing else removes those that have ended by themselves. Nobody asks what one was for that had a time limit. */
   async removeEnded(labels: Labels): Promise<void> {
-    // Those that run may be thousands.
+    // Those that run may be thousands. With a container that runs on beside that of the agent, a pod still counts as running.
     const fieldSelector = 'status.phase!=Pending,status.phase!=Running';
-    const ended = (await this.list(labels, { fieldSelector })).filter((pod) => {
+    const query = this.injected.length === 0 ? { fieldSelector } : {};
+    const ended = (await this.list(labels, query)).filter((pod) => {
       const end = endOf(pod);
       const { finishedAt = pod.metadata.creationTimestamp ?? '' } = end ?? {};
       const isOld = Date.now() - Date.parse(finishedAt) > endedMs;
@@ -176,7 +182,7 @@ export class Pods {
   /** What a pod has printed: its last lines. */
   async log(id: string, lines: number): Promise<string> {
     return await this.namespace.api.text(
-      `${this.#path(partsOf(id).name)}/log?tailLines=${lines}&limitBytes=${logBytes}`,
+      `${this.#path(partsOf(id).name)}/log?container=${mainContainer}&tailLines=${lines}&limitBytes=${logBytes}`,
     );
   }
 

@@ -1,5 +1,6 @@
 /** What a cluster has to allow in the namespace, and what of it we have. */
-import type { Allowances, MissingRight, QuotaUse } from '../engine';
+import type { Allowances } from '../engine';
+import type { MissingRight, QuotaUse } from '../engine-info';
 import { unless } from './api/api-error';
 import type { Namespace } from './namespace';
 

@@ -25,7 +25,11 @@ export async function printedBy(
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec?${query.toString()}`;
   const url = requests.cluster.server.replace(/^https/, 'wss') + path;
   return await requests.authorized((credentials) => {
-    const settings = { ...requests.settings(credentials), perMessageDeflate: false, maxPayload: maxBytes };
+    const settings = {
+      ...requests.socketSettings(credentials),
+      perMessageDeflate: false,
+      maxPayload: maxBytes,
+    };
     return outputOf(new WebSocket(url, 'v4.channel.k8s.io', settings));
   });
 }

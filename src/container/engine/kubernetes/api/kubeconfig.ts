@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../../../system/host';
+import { httpProxyAt } from '../../../../network';
 import { type Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
 import { credentialsOf, tokenIn, type TakeCredentials } from './user';
 
@@ -11,6 +12,8 @@ export interface Cluster {
   readonly context?: string;
   /** Of the API server: `https://HOST:PORT`, perhaps with a path, without a slash at the end. */
   readonly server: string;
+  /** What leads to the API server, by HTTP CONNECT. */
+  readonly proxy?: URL;
   /** Where everything is made. */
   readonly namespace: string;
   /** How the server's certificate is judged, in Node's words. */
@@ -92,11 +95,11 @@ function clusterOf(
   const cluster = named(config, 'cluster', context.entry);
   const user = context.entry.text('user') === undefined ? undefined : named(config, 'user', context.entry);
   const server = serverOf(cluster);
-  if (cluster.text('proxy-url') !== undefined)
-    throw cluster.refusal(`it has a "proxy-url", and cai goes through no proxy to a cluster: ${nameAnother}`);
+  const proxy = proxyOf(cluster);
   return {
     context: context.name,
     server,
+    ...(proxy && { proxy }),
     namespace: namespace ?? context.entry.text('namespace') ?? 'default',
     tls: tlsOf(cluster),
     credentials:
@@ -120,6 +123,17 @@ function serverOf(cluster: Entry): string {
   throw cluster.refusal('its "server" is not of the form https://HOST:PORT: mend it');
 }
 
+function proxyOf(cluster: Entry): URL | undefined {
+  const address = cluster.text('proxy-url');
+  if (address === undefined) return undefined;
+  const proxy = httpProxyAt(address);
+  if (proxy !== undefined) return proxy;
+  // It may hold a password.
+  throw cluster.refusal(
+    'its "proxy-url" is not the address of a proxy that speaks HTTP, such as http://proxy.example.com:3128: name such a proxy',
+  );
+}
+
 function tlsOf(cluster: Entry): Cluster['tls'] {
   const data = cluster.data('certificate-authority');
   const isBlind = cluster.value('insecure-skip-tls-verify') === true;
@@ -138,7 +152,7 @@ function tlsOf(cluster: Entry): Cluster['tls'] {
 
 /** What exec plugins are told about the cluster. Source: client.authentication.k8s.io/v1, `Cluster`. */
 function pluginCluster(cluster: Entry): Readonly<Record<string, unknown>> {
-  const same = ['server', 'tls-server-name', 'insecure-skip-tls-verify'];
+  const same = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'];
   const ca = tlsOf(cluster).ca;
   const own = cluster
     .list('extensions')

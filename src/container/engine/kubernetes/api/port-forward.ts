@@ -33,7 +33,7 @@ export async function openForward(requests: Requests, to: PodPort, limitMs = ope
   const url = requests.cluster.server.replace(/^https/, 'wss') + path;
   return await requests.authorized(async (credentials) => {
     const webSocket = new WebSocket(url, subprotocol, {
-      ...requests.settings(credentials),
+      ...requests.socketSettings(credentials),
       perMessageDeflate: false,
       maxPayload: maxReceivedBytes,
     });

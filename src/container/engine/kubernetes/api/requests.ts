@@ -7,6 +7,7 @@ import { watchSilence, type SilenceLimits } from '../../silence';
 import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
 import type { Cluster } from './kubeconfig';
 import type { Credentials } from './exec-plugin';
+import { ProxiedAgent } from './proxied-agent';
 
 /** What is asked of the API server. */
 export interface Request {
@@ -35,7 +36,7 @@ const signPath = '/version';
 
 /** Requests to one API server. Connections are kept for some seconds. */
 export class Requests {
-  readonly #agent = new Agent({ keepAlive: true, scheduling: 'lifo', timeout: 5_000 });
+  readonly #agent: Agent;
   readonly #url: URL;
 
   constructor(
@@ -43,6 +44,9 @@ export class Requests {
     private readonly limits?: Partial<SilenceLimits>,
   ) {
     this.#url = new URL(cluster.server);
+    const kept = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
+    const { proxy, server } = cluster;
+    this.#agent = proxy === undefined ? new Agent(kept) : new ProxiedAgent(proxy, server, kept);
   }
 
   /** The body of a success. Rejects with `ApiRefusal`, `ApiSilent`, `CaiError`, or an error of the connection. */
@@ -83,6 +87,15 @@ export class Requests {
   settings({ token, cert, key }: Credentials): Settings {
     const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
     return { ...this.cluster.tls, ...(cert && { cert }), ...(key && { key }), headers };
+  }
+
+  /** As `settings`, for a WebSocket, whose connection serves nothing else. */
+  socketSettings(credentials: Credentials): Settings & Pick<RequestOptions, 'agent'> {
+    const { proxy, server } = this.cluster;
+    return {
+      ...this.settings(credentials),
+      ...(proxy !== undefined && { agent: new ProxiedAgent(proxy, server) }),
+    };
   }
 
   async #send(asked: Request): Promise<IncomingMessage> {

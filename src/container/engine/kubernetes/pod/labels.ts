@@ -22,3 +22,14 @@ export function annotationsOf(labels: Labels): Labels {
 export function labelsIn({ annotations }: { readonly annotations?: Labels }): Labels {
   return (objectIn(annotations?.[annotation]) ?? {}) as Labels;
 }
+
+/** Of strings `key=value`. */
+export function pairsOf(words: readonly string[]): Labels {
+  return Object.fromEntries(words.map((word) => splitAt(word, '=')));
+}
+
+/** What stands before the first such sign, and what behind it. */
+export function splitAt(text: string, sign: string): [before: string, after: string] {
+  const at = text.indexOf(sign);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

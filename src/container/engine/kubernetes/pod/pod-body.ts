@@ -3,16 +3,17 @@ import type { Config } from '../../../../config/config';
 import { agentHome } from '../../../../workspace/mount';
 import { engineProfile } from '../../container-info';
 import type { ContainerPlan, InnerEntry, Labels } from '../../engine';
-import { annotationsOf, selectableOf } from './labels';
+import { annotationsOf, pairsOf, selectableOf, splitAt } from './labels';
 import { networkLabel } from '../network-policy';
 import { objectName } from './object-name';
 import { firstContainer, mainContainer, type PodContainer, type SecurityContext } from './pod';
 import { podFiles } from './pod-files';
 import { podMounts } from './pod-mounts';
 import { podWall } from './pod-network';
+import { quantity } from '../rights';
 
-/** A node must have so much memory free for a pod, however much that may use. */
-const reservedBytes = 2 ** 28;
+/** What a node must have free for a pod, however much that may use, unless the user says otherwise. */
+const usualRequests = { memory: '256Mi', cpu: '100m' };
 
 /** Port of the pod's own loopback address at which its keeper (`inside/keeper`) listens. */
 export const doorPort = 2222;
@@ -38,16 +39,18 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
   const own = podMounts(plan.mounts, wanted.volumes);
   const kept = own.mounts.filter(({ name: volume }) => own.claimed.has(volume));
   const memory = sharedMemory(plan);
-  const wall = podWall(plan.rights.hasNetwork);
+  const wall = podWall(plan.rights.hasNetwork, wanted.allowsOwnNode);
   const files = podFiles([...entries, ...wall.entries], secretName, { home: agentHome, kept });
+  const writable = writableIn(wanted);
   const labels = {
+    ...pairsOf(wanted.labels),
     ...selectableOf(plan.labels),
     ...(plan.rights.hasNetwork && { [networkLabel]: 'open' }),
   };
   const shared = {
     image: plan.image,
     imagePullPolicy: 'IfNotPresent',
-    securityContext: securityOf(plan),
+    securityContext: securityOf(plan, wanted),
     // A quota wants to know of each container. They do not add up, as the two never run at once.
     resources: resourcesOf(plan, wanted),
   };
@@ -57,7 +60,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
     command: plan.command.map(literal),
     workingDir: plan.workingFolder,
     env: environmentOf(imageEnv, { ...plan.env, CAI_PORT: String(doorPort), CAI_FILTER: '1' }),
-    volumeMounts: byDepth([...files.mounts, ...own.mounts, ...memory.mounts]),
+    volumeMounts: byDepth([...files.mounts, ...own.mounts, ...writable.mounts, ...memory.mounts]),
   };
   const first: PodContainer & object = {
     ...shared,
@@ -67,14 +70,15 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
     volumeMounts: files.initMounts,
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
+  const annotations = { ...pairsOf(wanted.annotations), ...annotationsOf(plan.labels) };
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: objectName(name), labels, annotations: annotationsOf(plan.labels) },
+    metadata: { name: objectName(name), labels, annotations },
     spec: {
       ...podSettings(plan, wanted),
       ...(limitSeconds !== undefined && { activeDeadlineSeconds: limitSeconds }),
-      volumes: [...files.volumes, ...own.volumes, ...memory.volumes],
+      volumes: [...files.volumes, ...own.volumes, ...writable.volumes, ...memory.volumes],
       initContainers: [first],
       containers: [main],
     },
@@ -91,7 +95,7 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
 
 function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, wanted: Config['kubernetes']) {
   const [uid, gid] = user.split(':').map(Number);
-  const { nodeSelector, tolerations, runtimeClass, pullSecrets } = wanted;
+  const { nodeSelector, tolerations, runtimeClass, pullSecrets, priorityClass } = wanted;
   return {
     restartPolicy: 'Never',
     terminationGracePeriodSeconds: 5,
@@ -99,10 +103,9 @@ function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, want
     enableServiceLinks: false,
     ...(hostname !== undefined && { hostname }),
     ...(extraHosts.length > 0 && { hostAliases: extraHosts.map(aliasOf) }),
-    ...(nodeSelector.length > 0 && {
-      nodeSelector: Object.fromEntries(nodeSelector.map((label) => splitAt(label, '='))),
-    }),
+    ...(nodeSelector.length > 0 && { nodeSelector: pairsOf(nodeSelector) }),
     ...(tolerations.length > 0 && { tolerations: tolerations.map(tolerationOf) }),
+    ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     ...(runtimeClass !== undefined && { runtimeClassName: runtimeClass }),
     ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
     securityContext: {
@@ -127,8 +130,12 @@ function sharedMemory({ shmBytes }: ContainerPlan) {
   };
 }
 
-function securityOf({ rights: { capabilities } }: ContainerPlan): SecurityContext {
+function securityOf(
+  { rights: { capabilities } }: ContainerPlan,
+  { writableFolders }: Config['kubernetes'],
+): SecurityContext {
   return {
+    ...(writableFolders.length > 0 && { readOnlyRootFilesystem: true }),
     allowPrivilegeEscalation: false,
     capabilities: { drop: ['ALL'], ...(capabilities.length > 0 && { add: capabilities }) },
   };
@@ -136,19 +143,26 @@ function securityOf({ rights: { capabilities } }: ContainerPlan): SecurityContex
 
 function resourcesOf(
   { rights: { memoryBytes }, cpus }: ContainerPlan,
-  { reservedCpus }: Config['kubernetes'],
+  wanted: Config['kubernetes'],
 ): PodContainer['resources'] & object {
-  const [mostMemory, mostCpus] = [memoryBytes || Infinity, cpus || Infinity];
-  return {
-    requests: {
-      memory: String(Math.min(reservedBytes, mostMemory)),
-      cpu: String(Math.min(reservedCpus, mostCpus)),
-    },
-    limits: {
-      ...(memoryBytes > 0 && { memory: String(memoryBytes) }),
-      ...(cpus > 0 && { cpu: String(cpus) }),
-    },
+  const limits: Record<string, string> = {
+    ...(memoryBytes > 0 && { memory: String(memoryBytes) }),
+    ...(cpus > 0 && { cpu: String(cpus) }),
   };
+  const requests: Record<string, string> = { ...usualRequests, ...pairsOf(wanted.requests) };
+  for (const [name, amount] of Object.entries(requests)) {
+    const limit = limits[name];
+    if (limit !== undefined && quantity(limit) < quantity(amount)) requests[name] = limit;
+    // Of what Kubernetes does not know itself, as of graphics cards, nobody may use more or less.
+    if (name.includes('/')) limits[name] = amount;
+  }
+  return { requests, limits };
+}
+
+/** The only folders that can be written besides home, data and mounts; none: what the image lets the user write. */
+function writableIn({ writableFolders }: Config['kubernetes']) {
+  const mounts = writableFolders.map((mountPath, index) => ({ name: `writable${index}`, mountPath }));
+  return { mounts, volumes: mounts.map(({ name }) => ({ name, emptyDir: {} })) };
 }
 
 /** As an engine merges the two; the whole of it is told of the pod later, as Docker tells it. */
@@ -170,11 +184,6 @@ export function literalText(written: string): string {
 /** A mount comes after that in which it lies. */
 function byDepth<T extends { readonly mountPath: string }>(mounts: readonly T[]): T[] {
   return [...mounts].sort((one, other) => (one.mountPath < other.mountPath ? -1 : 1));
-}
-
-function splitAt(text: string, sign: string): [before: string, after: string] {
-  const at = text.indexOf(sign);
-  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function aliasOf(host: string) {

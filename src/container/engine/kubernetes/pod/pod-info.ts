@@ -22,9 +22,13 @@ export function partsOf(idOrName: string): { readonly name: string; readonly uid
 }
 
 /** The container of which that is the pod. */
-export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes']): ContainerInfo {
+export function containerInfoOf(
+  pod: Pod,
+  { volumes: shared, injected }: Pick<Config['kubernetes'], 'volumes' | 'injected'>,
+): ContainerInfo {
   const { metadata, spec, status } = pod;
   const main = spec.containers.find(({ name }) => name === mainContainer) ?? spec.containers[0]!;
+  const strangers = strangersIn(pod, main, injected);
   const { running, terminated } = statusIn(status, main.name)?.state ?? {};
   const state = stateOf(pod);
   const startedAt = Date.parse(running?.startedAt ?? terminated?.startedAt ?? '');
@@ -44,7 +48,8 @@ export function containerInfoOf(pod: Pod, shared: Config['kubernetes']['volumes'
     imageId: main.image,
     pid: 0,
     mounts: mountsIn(pod, main.volumeMounts ?? [], shared),
-    rights: rightsOf(pod, main),
+    rights: rightsOf(pod, main, strangers),
+    strangers: strangers.map(({ name }) => name),
   };
 }
 
@@ -67,14 +72,18 @@ function reasonOf(pod: Pod): string | undefined {
 
 /**
  * Whether its node has not been heard of for so long that the cluster no longer counts on the pod: nobody will tell of its
- * end. Without probes, a pod is ready as long as it runs. Source: Kubernetes, node lifecycle controller.
+ * end. Without probes, a pod is ready as long as it runs, but for containers that the cluster has added. Source: Kubernetes,
+ * node lifecycle controller.
  */
 export function isLost({ metadata: { deletionTimestamp }, status }: Pod): boolean {
-  const isReady = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const isToldToRun = statusIn(status, mainContainer)?.state?.running !== undefined;
   const isEnding = deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + lateMs > Date.now();
-  return isToldToRun && isReady === 'False' && !isEnding;
+  return isToldToRun && ready?.status === 'False' && ready.reason !== notReadyReason && !isEnding;
 }
+
+/** With which a node says itself that a container of a pod is not ready. Source: Kubernetes, kubelet/status/generate.go. */
+const notReadyReason = 'ContainersNotReady';
 
 /** How late a node may tell that a pod has ended, in milliseconds. */
 const lateMs = 30_000;
@@ -91,7 +100,29 @@ function statusIn(status: Pod['status'], container: string): ContainerStatus | u
   return status?.containerStatuses?.find(({ name }) => name === container);
 }
 
-function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights {
+/** Other containers than those that we ask for. A person's look into the pod is expected by nobody. */
+function strangersIn(
+  { spec }: Pod,
+  main: PodContainer,
+  injected: Config['kubernetes']['injected'],
+): readonly { readonly name: string }[] {
+  const added = [
+    ...spec.containers.filter((each) => each !== main),
+    ...(spec.initContainers ?? []).filter(
+      ({ name, restartPolicy }) => name !== firstContainer || restartPolicy !== undefined,
+    ),
+  ];
+  return [
+    ...added.filter(({ name, image }) => !injected.includes(name) && !injected.includes(image)),
+    ...(spec.ephemeralContainers ?? []),
+  ];
+}
+
+function rightsOf(
+  { metadata, spec }: Pod,
+  main: PodContainer,
+  strangers: readonly object[],
+): ContainerRights {
   const context = main.securityContext ?? {};
   const ofPod = spec.securityContext ?? {};
   const { type, localhostProfile } = context.seccompProfile ?? ofPod.seccompProfile ?? {};
@@ -99,11 +130,7 @@ function rightsOf({ metadata, spec }: Pod, main: PodContainer): ContainerRights 
     capabilities: [...(context.capabilities?.add ?? [])].sort(),
     // Another container would share its network and volumes. One that runs before it is restricted by its namespace.
     isConfined:
-      spec.containers.length === 1 &&
-      (spec.ephemeralContainers ?? []).length === 0 &&
-      (spec.initContainers ?? []).every(
-        ({ name, restartPolicy }) => name === firstContainer && !restartPolicy,
-      ) &&
+      strangers.length === 0 &&
       context.runAsUser === undefined &&
       (context.capabilities?.drop ?? []).includes('ALL') &&
       context.allowPrivilegeEscalation === false &&

@@ -28,13 +28,13 @@ export interface PodWall {
  * way round, where a pod has no network yet and is to get one, nothing is reached and it runs. To wait for that would cost
  * every start more than a second, and the node needs no route: it is reached as soon as the pod has its address.
  */
-const program = String.raw`
+const program = (node: string) => String.raw`
 use strict; use Fcntl; use Socket qw(:DEFAULT :addrinfo);
 open(my $file, "<", "/etc/resolv.conf");
 my @resolvers = map { /^nameserver\s+(\S+)/ ? $1 : () } <$file>;
 my @targets = (
   ["the API server", $ENV{KUBERNETES_SERVICE_HOST} // die("no address of the API server\n"), $ENV{KUBERNETES_SERVICE_PORT}],
-  ["its node", $ENV{CAI_NODE}, 10250],
+  ${node}
   (map { ["the metadata service", $_, 80] } "169.254.169.254", "fd00:ec2::254"),
   ["a name server of the root", "2001:7fd::1", 53], ["a name server of the root", "2001:7fd::1", 53, 1],
   map { ["a name server", $_, 53], ["a name server", $_, 53, 1] } @resolvers, "169.254.20.10");
@@ -70,12 +70,18 @@ while (defined(my $name = reached())) {
   select undef, undef, undef, 0.2;
 }`;
 
-/** Of a pod that may have a network, and of one that may not. */
-export function podWall(hasNetwork: boolean): PodWall {
+const nodeTarget = '["its node", $ENV{CAI_NODE}, 10250],';
+
+/**
+ * Of a pod that may have a network, and of one that may not. Some network plugins always allow a pod its own node, so
+ * `allowsOwnNode` leaves that out.
+ */
+export function podWall(hasNetwork: boolean, allowsOwnNode = false): PodWall {
   if (hasNetwork) return { script: [], env: [], entries: [] };
+  const node = { name: 'CAI_NODE', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
   return {
-    script: [`/usr/bin/perl -e '${program}'`],
-    env: [{ name: 'CAI_NODE', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
+    script: [`/usr/bin/perl -e '${program(allowsOwnNode ? '' : nodeTarget)}'`],
+    env: allowsOwnNode ? [] : [node],
     // No name server is asked, so that no program waits for one that does not answer.
     entries: [{ path: '/etc/resolv.conf', is: { file: '' }, mode: 0o644, uid: 0, gid: 0 }],
   };
@@ -83,5 +89,8 @@ export function podWall(hasNetwork: boolean): PodWall {
 
 /** What to tell of a pod that got through; `reached`: what it said. */
 export function unwalled(reached: string): string {
-  return `the cluster does not keep pods from the network: it could connect to ${reached}, as nothing in the cluster acts on the NetworkPolicy against that, or something allows it: have the administrator install a network plugin that enforces policies for pods with the label containai.managed, or allow all of the network with network.egress = "open"`;
+  const ofNode = reached.startsWith('its node')
+    ? ', or, if the network plugin always allows a pod its own node, accept that with kubernetes.allow_own_node = true'
+    : '';
+  return `the cluster does not keep pods from the network: it could connect to ${reached}, as nothing in the cluster acts on the NetworkPolicy against that, or something allows it: have the administrator install a network plugin that enforces policies for pods with the label containai.managed${ofNode}, or allow all of the network with network.egress = "open"`;
 }

@@ -1,8 +1,8 @@
 /** What is waited for after a pod was made: that it runs, or that it never will. */
 import { CaiError, type FailureCode } from '../../../../errors';
-import { printableLine } from '../../../../system/quoted';
+import { printableLine, quoted } from '../../../../system/quoted';
 import { NoWall } from '../../engine';
-import { mainContainer, type ContainerStatus, type Pod } from './pod';
+import { firstContainer, mainContainer, type ContainerStatus, type Pod } from './pod';
 import type { Pods } from '../pods';
 import { endOf, partsOf } from './pod-info';
 import { reachedStatus, unwalled } from './pod-network';
@@ -47,48 +47,89 @@ const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
   ],
 ];
 
-/**
- * How long a pod may wait for a node, which a cluster may have to make room on first, and for that to begin and to give it
- * its volumes, in milliseconds.
- */
+/** How long a pod that has a node may wait for that to begin and to give it its volumes, in milliseconds. */
 const placeMs = 60_000;
+/** How often it is said that a pod waits for a node, in milliseconds. */
+const wordMs = 30_000;
 /** How long all of it may take, in milliseconds: a large image has to be fetched. */
 export const startMs = 15 * 60_000;
+
+/** As `startMs`, where a pod may wait so long for a node besides. */
+export function allStartMs(scheduleMs = 0): number {
+  return startMs + scheduleMs;
+}
+
+/** What the scheduler says that no further node would change. Source: Kubernetes, kube-scheduler. */
+const ofVolumes = /persistentvolumeclaim/i;
+
+const noNode = (unplaced: string): string => `no node takes it: ${unplaced}`;
+
+/** Of one start. */
+interface StartOptions {
+  /** How long a cluster may take to find or make a node, in milliseconds; `undefined`: as long as all may take. */
+  readonly scheduleMs: number | undefined;
+  /** As `Engine.onWait`. */
+  readonly onWait: (why: string | undefined) => void;
+}
 
 /** The start of one pod. */
 export class PodStart {
   /** As it was seen last. */
   #pod: Pod | undefined;
 
+  #isWaiting = false;
+
   /** `id` is the pod's; `asked` finds out why its node cannot begin with it, and whether the node is reached. */
   constructor(
     private readonly id: string,
     private readonly asked: Pick<Pods, 'placeFailure' | 'nodeFailure'>,
+    private readonly options: StartOptions,
   ) {}
 
   /** Ends `wait`, which gets a signal for that, with `NO_PLACE` if it takes too long. */
   async within<T>(wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const giveUp = new AbortController();
     const fail = (why: string): void => giveUp.abort(this.#failure(why, 'NO_PLACE'));
+    const { scheduleMs = startMs, onWait } = this.options;
+    let [waitedMs, askedAtMs] = [0, 0];
     let placeTimer: NodeJS.Timeout;
+    const misplaced = async (): Promise<string | undefined> => {
+      const unplaced = this.#unplaced();
+      if (unplaced !== undefined) {
+        const limitMs = ofVolumes.test(unplaced) ? placeMs : scheduleMs;
+        if (waitedMs >= limitMs) return noNode(unplaced);
+        this.#isWaiting = true;
+        onWait(`waiting for a node: ${unplaced.replace(/\.$/, '')}`);
+      } else if (waitedMs - askedAtMs >= placeMs) {
+        askedAtMs = waitedMs;
+        return await this.#misplaced();
+      }
+      return undefined;
+    };
     const lookLater = (): void => {
+      const pauseMs = scheduleMs > waitedMs ? Math.min(wordMs, scheduleMs - waitedMs) : wordMs;
       placeTimer = setTimeout(() => {
-        this.#misplaced().then((why) => {
+        waitedMs += pauseMs;
+        misplaced().then((why) => {
           if (why !== undefined) fail(why);
           else if (!giveUp.signal.aborted) lookLater();
         }, giveUp.abort.bind(giveUp));
-      }, placeMs);
+      }, pauseMs);
     };
     lookLater();
+    const allMs = allStartMs(this.options.scheduleMs);
     const timer = setTimeout(() => {
-      fail(`it does not run after ${startMs / 60_000} minutes: see "kubectl get events"`);
-    }, startMs);
+      const unplaced = this.#unplaced();
+      const slow = `it does not run after ${Math.round(allMs / 60_000)} minutes: see "kubectl get events"`;
+      fail(unplaced === undefined ? slow : noNode(unplaced));
+    }, allMs);
     try {
       return await wait(giveUp.signal);
     } finally {
       giveUp.abort();
       clearTimeout(placeTimer!);
       clearTimeout(timer);
+      this.#placed();
     }
   }
 
@@ -97,10 +138,12 @@ export class PodStart {
     if (pod === undefined)
       throw new CaiError('CONTAINER_NOT_FOUND', `${this.#cannot}: somebody has removed it: try again`);
     const { status = {} } = pod;
-    for (const each of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])])
+    const main = status.containerStatuses?.find(({ name }) => name === mainContainer);
+    // The agent does not wait for others beside it, which the cluster may have added.
+    for (const each of [...(status.initContainerStatuses ?? []), ...(main === undefined ? [] : [main])])
       this.#check(each);
     this.#pod = pod;
-    const main = status.containerStatuses?.find(({ name }) => name === mainContainer);
+    if (this.#unplaced() === undefined) this.#placed();
     if (main?.state?.running !== undefined || main?.state?.terminated !== undefined) return true;
     if (endOf(pod) !== undefined) throw this.#failure(status.message ?? status.reason ?? 'it has failed');
     return undefined;
@@ -110,11 +153,22 @@ export class PodStart {
     return `cannot start the container ${partsOf(this.id).name}`;
   }
 
-  /** Why it does not begin on any node. */
+  /** Why no node takes it, in the words of the scheduler. */
+  #unplaced(): string | undefined {
+    const placed = this.#pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    return placed?.reason === 'Unschedulable' ? (placed.message ?? placed.reason) : undefined;
+  }
+
+  /** It no longer waits for a node. */
+  #placed(): void {
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.options.onWait(undefined);
+  }
+
+  /** Why it does not begin on its node. */
   async #misplaced(): Promise<string | undefined> {
     const { spec, status } = this.#pod ?? {};
-    const placed = status?.conditions?.find(({ type }) => type === 'PodScheduled');
-    if (placed?.reason === 'Unschedulable') return `no node takes it: ${placed.message ?? placed.reason}`;
     // A node that has too much to do begins later.
     if (spec?.nodeName !== undefined && status?.startTime === undefined)
       return await this.asked.nodeFailure(this.id, spec.nodeName);
@@ -130,7 +184,9 @@ export class PodStart {
       const { exitCode, message = '' } = terminated;
       const said = printableLine(message.trim());
       if (exitCode === reachedStatus) throw new NoWall(`${this.#cannot}: ${unwalled(said)}`);
-      throw this.#failure(`its files could not be made: status ${exitCode}${said && `: ${said}`}`);
+      const what =
+        name === firstContainer ? 'its files could not be made' : `${quoted(name)} has failed in it`;
+      throw this.#failure(`${what}: status ${exitCode}${said && `: ${said}`}`);
     }
     if (terminated?.reason === 'StartError' || terminated?.reason === 'ContainerCannotRun')
       throw this.#failure(terminated.message ?? terminated.reason);

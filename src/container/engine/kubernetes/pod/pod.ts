@@ -37,6 +37,8 @@ export interface SecurityContext {
   readonly allowPrivilegeEscalation?: boolean;
   /** Without the prefix `CAP_`. */
   readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
+  /** Whether only what is mounted can be written. */
+  readonly readOnlyRootFilesystem?: boolean;
   /** Which system calls are allowed. */
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
@@ -109,8 +111,10 @@ export interface Pod {
     readonly securityContext?: SecurityContext & { readonly supplementalGroups?: readonly number[] };
     readonly volumes?: readonly PodVolume[];
     readonly containers: readonly PodContainer[];
-    readonly initContainers?: readonly { readonly name: string; readonly restartPolicy?: string }[];
-    readonly ephemeralContainers?: readonly object[];
+    readonly initContainers?: readonly (Pick<PodContainer, 'name' | 'image'> & {
+      readonly restartPolicy?: string;
+    })[];
+    readonly ephemeralContainers?: readonly Pick<PodContainer, 'name' | 'image'>[];
   };
   readonly status?: {
     readonly phase?: string;

@@ -43,6 +43,14 @@ users:
 const find = (env: NodeJS.ProcessEnv = {}, wanted = {}) => findCluster({ env, home }, wanted);
 
 describe('the cluster', () => {
+  test('is reached by the proxy that its entry names', () => {
+    write('.kube/config', config('a', { cluster: ', proxy-url: "http://me:secret@p:3128"' }));
+
+    expect(find().proxy?.href).toBe('http://me:secret@p:3128/');
+    write('.kube/config', config('a'));
+    expect(find()).not.toHaveProperty('proxy');
+  });
+
   test('is that of the current context in ~/.kube/config', async () => {
     write('.kube/config', config('a', { context: ', namespace: mine' }));
 
@@ -208,10 +216,10 @@ describe('what cannot be used is told with what to do', () => {
       'its "server" is not of the form https://HOST:PORT',
     ],
     [
-      'a proxy',
-      config('a', { cluster: ', proxy-url: "http://p"' }),
+      'a proxy of another kind',
+      config('a', { cluster: ', proxy-url: "socks5://p"' }),
       {},
-      'it has a "proxy-url", and cai goes through no proxy',
+      'its "proxy-url" is not the address of a proxy that speaks HTTP',
     ],
     [
       'a contradiction',

@@ -1,4 +1,5 @@
 import { Requests } from '../../../../../src/container/engine/kubernetes/api/requests';
+import { TunnelProxy } from '../../../../support/tunnel-proxy';
 import { cut, json, PlayedApi, status } from './played-api';
 
 let api: PlayedApi;
@@ -65,6 +66,38 @@ describe('a request', () => {
     await expect(
       new Requests(api.cluster).whole({ method: 'GET', path: '/api/v1/x', signal: end.signal }),
     ).rejects.toThrow('enough');
+  });
+});
+
+describe('through a proxy', () => {
+  beforeEach(() => (api.answer = (response) => json(response, {})));
+
+  test('requests find the server, which is the one that its certificate names, and share a tunnel', async () => {
+    const proxy = await TunnelProxy.start();
+    const requests = new Requests({ ...api.cluster, proxy: proxy.url });
+
+    expect(String(await get(requests))).toBe('{}');
+    expect(String(await get(requests))).toBe('{}');
+    await expect(get(new Requests({ ...api.cluster, tls: {}, proxy: proxy.url }))).rejects.toMatchObject({
+      code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+    });
+
+    const place = new URL(api.url).host;
+    expect(proxy.asked).toEqual([place, place]);
+    expect(api.asked).toHaveLength(2);
+    await proxy.end();
+  });
+
+  test('a refusal of the proxy is told without its password', async () => {
+    const proxy = await TunnelProxy.start();
+    const { url } = proxy;
+    url.password = 'wrong';
+
+    const told = await get(new Requests({ ...api.cluster, proxy: url })).catch(String);
+
+    expect(told).toContain(`the proxy of this machine, ${url.host}, answers with status 407`);
+    expect(told).not.toContain('wrong');
+    await proxy.end();
   });
 });
 

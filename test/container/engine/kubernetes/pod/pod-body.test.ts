@@ -1,3 +1,4 @@
+import { configOf } from '../../../../../src/config/config';
 import { noRights } from '../../../../../src/container/engine/container-info';
 import type { ContainerPlan, InnerEntry } from '../../../../../src/container/engine/engine';
 import type { Pod } from '../../../../../src/container/engine/kubernetes/pod/pod';
@@ -34,15 +35,7 @@ const entries: InnerEntry[] = [
   { path: "/home/agent/it's", is: { link: '.data/x' }, mode: 0o777, ...own },
 ];
 const volumes = [{ folder: '/srv', from: { claim: 'src', path: 'team' } }];
-const wanted = {
-  volumes,
-  copy: 'off' as const,
-  storageBytes: 2 ** 30,
-  reservedCpus: 0.1,
-  nodeSelector: [],
-  tolerations: [],
-  pullSecrets: [],
-};
+const wanted = { ...configOf([]).kubernetes, volumes };
 const request = {
   name: 'cai-app-1',
   secretName: 'cai-app-1-ab',
@@ -89,7 +82,7 @@ describe('podBody', () => {
       mountPath: '/dev/shm',
     });
     const told = { ...sharing, metadata: { ...sharing.metadata, uid } } as unknown as Pod;
-    expect(containerInfoOf(told, volumes).mounts).toEqual(containerInfoOf(made, volumes).mounts);
+    expect(containerInfoOf(told, wanted).mounts).toEqual(containerInfoOf(made, wanted).mounts);
   });
 
   test('has only what can be selected as labels, and all of them as annotations', () => {
@@ -189,7 +182,7 @@ describe('podBody', () => {
       ]),
     );
     expect(command).toEqual(['$$(A)']);
-    const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, volumes);
+    const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, wanted);
     expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'CAI_PORT=2222', 'CAI_FILTER=1']);
   });
 
@@ -226,12 +219,51 @@ describe('podBody', () => {
     });
   });
 
-  test('asks a node for as many processors as the user wants, however many it may use', () => {
-    const { spec } = podBody({ ...request, wanted: { ...wanted, reservedCpus: 0.02 } }).pod;
-    expect(spec.containers[0]!.resources).toMatchObject({
-      requests: { cpu: '0.02' },
-      limits: { cpu: '1.5' },
-    });
+  test('asks a node for what the user wants, however much it may use', () => {
+    const requests = ['cpu=20m', 'ephemeral-storage=2Gi', 'nvidia.com/gpu=1'];
+    const { spec } = podBody({ ...request, wanted: { ...wanted, requests } }).pod;
+    for (const { resources } of [...spec.initContainers, ...spec.containers])
+      expect(resources).toEqual({
+        requests: { memory: '256Mi', cpu: '20m', 'ephemeral-storage': '2Gi', 'nvidia.com/gpu': '1' },
+        limits: { memory: String(2 ** 28), cpu: '1.5', 'nvidia.com/gpu': '1' },
+      });
+  });
+
+  test('says of a pod what the user wants, and nothing of that counts for what it is', () => {
+    const { metadata, spec } = podBody({
+      ...request,
+      wanted: {
+        ...wanted,
+        labels: ['team=web', 'containai.user=0'],
+        annotations: ['owner=a=b, c', 'containai.labels={}'],
+        priorityClass: 'low',
+      },
+    }).pod;
+    expect(metadata.labels).toEqual({ ...pod.metadata.labels, team: 'web' });
+    expect(metadata.annotations).toEqual({ ...pod.metadata.annotations, owner: 'a=b, c' });
+    expect(spec.priorityClassName).toBe('low');
+    expect(pod.spec).not.toHaveProperty('priorityClassName');
+  });
+
+  test('leaves only some folders to be written where the user names them', () => {
+    const changed = podBody({ ...request, wanted: { ...wanted, writableFolders: ['/tmp', '/var/tmp'] } }).pod;
+    const [{ securityContext, volumeMounts } = {}] = changed.spec.containers;
+    expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true });
+    expect(changed.spec.initContainers[0]!.securityContext).toMatchObject({ readOnlyRootFilesystem: true });
+    expect(volumeMounts).toEqual(
+      expect.arrayContaining([
+        { name: 'writable0', mountPath: '/tmp' },
+        { name: 'writable1', mountPath: '/var/tmp' },
+      ]),
+    );
+    expect(changed.spec.volumes).toEqual(
+      expect.arrayContaining([
+        { name: 'writable0', emptyDir: {} },
+        { name: 'writable1', emptyDir: {} },
+      ]),
+    );
+    const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, wanted);
+    expect(told).toMatchObject({ mounts: plan.mounts, rights: plan.rights });
   });
 
   test('mounts what lies in another mount after that', () => {
@@ -250,7 +282,7 @@ describe('podBody', () => {
 
 describe('containerInfoOf', () => {
   test('tells of a pod what it was asked for', () => {
-    expect(containerInfoOf(made, volumes)).toMatchObject({
+    expect(containerInfoOf(made, wanted)).toMatchObject({
       id: `cai-app-1_${uid}`,
       name: 'cai-app-1',
       state: 'created',
@@ -272,7 +304,7 @@ describe('containerInfoOf', () => {
   ])('sees that %s confines nothing', (_, spec, container) => {
     const changed = { ...made, spec: { ...made.spec, ...spec, containers: [{ ...main!, ...container }] } };
 
-    expect(containerInfoOf(changed as unknown as Pod, volumes).rights.isConfined).toBe(false);
+    expect(containerInfoOf(changed as unknown as Pod, wanted).rights.isConfined).toBe(false);
   });
 
   test.each([
@@ -284,6 +316,6 @@ describe('containerInfoOf', () => {
     const limited = { ...main!, resources: { limits: { memory } } };
     const changed = { ...made, spec: { ...made.spec, containers: [limited] } };
 
-    expect(containerInfoOf(changed as unknown as Pod, volumes).rights.memoryBytes).toBe(bytes);
+    expect(containerInfoOf(changed as unknown as Pod, wanted).rights.memoryBytes).toBe(bytes);
   });
 });

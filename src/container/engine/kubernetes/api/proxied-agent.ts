@@ -1,0 +1,32 @@
+/** Connections to an API server that only a proxy leads to, as `proxy-url` of a kubeconfig says. */
+import { Agent, type AgentOptions, type RequestOptions } from 'node:https';
+import type { Place } from '../../../../config/host-rules';
+import { tunnelTo } from '../../../../network';
+
+/** How long the proxy may take to open a tunnel, in milliseconds. */
+const openMs = 15_000;
+
+/** Speaks TLS with the API server itself, in tunnels of HTTP CONNECT. */
+export class ProxiedAgent extends Agent {
+  readonly #place: Place;
+
+  /** `server` is as in `Cluster`. */
+  constructor(
+    private readonly proxy: URL,
+    server: string,
+    options?: AgentOptions,
+  ) {
+    super(options);
+    const { hostname, port } = new URL(server);
+    // Without the brackets of an address of IPv6.
+    this.#place = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
+  }
+
+  /** Source: Node, `http.Agent`, which lets the connection come later. */
+  override createConnection(...[options, done]: Parameters<Agent['createConnection']>): undefined {
+    tunnelTo(this.#place, this.proxy, AbortSignal.timeout(openMs)).then(
+      ({ socket }) => done!(null, super.createConnection({ ...options, socket } as RequestOptions)!),
+      (reason: unknown) => (done as (error: unknown) => void)(reason),
+    );
+  }
+}
