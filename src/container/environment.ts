@@ -1,6 +1,8 @@
 /** The environment that a command has inside. */
+import { readlinkSync } from 'node:fs';
 import { proxyVariables } from '../network';
 import type { Config } from '../config/config';
+import { unlessFails } from '../system/unless';
 import { metadataOf, variablesOf } from '../workspace/devcontainer/metadata';
 import { agentHome } from '../workspace/mount';
 import { userName } from './spec/files';
@@ -56,11 +58,15 @@ export function commandEnvironment(
  * What an image seldom says: the time zone of this machine, unless TZ is a path on it, and the locale that every image has.
  */
 function localVariables({ TZ = '' }: NodeJS.ProcessEnv): Variables {
-  // Undefined or Etc/Unknown for what has no name.
-  const found = new Intl.DateTimeFormat().resolvedOptions().timeZone as string | undefined;
-  const zone = /^[A-Za-z<][\w+/,.<>-]*$/.test(TZ) ? TZ : found;
-  const known = zone === undefined || zone === 'Etc/Unknown' ? [] : [['TZ', zone] as const];
-  return [...known, ['LANG', 'C.UTF-8']];
+  const zone = /^[A-Za-z<][\w+/,.<>-]*$/.test(TZ) ? TZ : zoneOfMachine();
+  return [...(zone === undefined ? [] : [['TZ', zone] as const]), ['LANG', 'C.UTF-8']];
+}
+
+/** Name of the time zone of this machine; `undefined`: it has no name, or is UTC by default. */
+function zoneOfMachine(): string | undefined {
+  // Source: localtime(5). Node would load all that it knows of languages for it, which takes 13 ms of each `cai exec`.
+  const link = unlessFails(() => readlinkSync('/etc/localtime')) ?? '';
+  return /\/zoneinfo\/(?:posix\/)?(\w.*)$/.exec(link)?.[1];
 }
 
 /** `devcontainer`: as `RunningContainer` has it. */

@@ -36,7 +36,7 @@ describe('commandEnvironment', () => {
     ['/srv/zone', undefined],
     [undefined, undefined],
   ])('with TZ=%s has the time zone %s, or where there is none the one of this process', (TZ, zone) => {
-    const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const own = new Intl.DateTimeFormat().resolvedOptions().timeZone.replace(/^UTC$/, 'Etc/UTC');
     const set = commandEnvironment(container, { env: { import: [] }, network }, { TZ }, settings);
 
     expect(new Map(set).get('TZ')).toBe(zone ?? own);
