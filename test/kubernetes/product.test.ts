@@ -1,6 +1,6 @@
 /** What a user has of all this: agents in pods, one for each workspace, and nothing is left when they are removed. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { agentAnswers } from '../agents/transcript';
 import { acpx, provideClients } from '../engine/clients';
 import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
@@ -84,4 +84,28 @@ test('nothing of a workspace is left after cai rm --volumes', async () => {
 
   // The cluster takes away what belongs to a pod a moment later.
   while (objects() !== before) inNamespace('get', 'pods');
+});
+
+test('a workspace whose volume the cluster is still removing gets another one', async () => {
+  const workspace = newWorkspace();
+  const start = (...args: string[]) => {
+    const running = cai.start(args, { cwd: workspace });
+    running.child.stdin.end();
+    return running;
+  };
+  await start('exec', '--', 'sh', '-c', 'echo old > /home/agent/.data/old').succeeds();
+  const claims = () => inNamespace('get', 'pvc', '--output', 'name').split('\n');
+  const claim = claims().find((each) => each.includes(basename(workspace)))!;
+  const finalizers = (all: string) =>
+    inNamespace('patch', claim, '--type=merge', `--patch={"metadata":{"finalizers":${all}}}`);
+  finalizers('["containai.test/hold"]');
+  await start('rm', '--force', '--volumes').succeeds();
+
+  const next = start('exec', '--', 'ls', '/home/agent/.data/old');
+  // Time enough for a pod that would never find its volume.
+  for (let looks = 0; looks < 20 && podsOf(workspace).length === 0; looks++) inNamespace('get', 'pods');
+  finalizers('null');
+
+  expect((await next.ends()).stderr).toContain('No such file or directory');
+  expect(claims().filter((each) => each === claim)).toHaveLength(1);
 });

@@ -1,7 +1,9 @@
 /** Volumes as claims: the cluster finds the room for them, and keeps it when a pod ends. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
 import type { Labels, ListedVolume } from '../engine';
+import { withQuery } from './api/api';
 import { unless } from './api/api-error';
 import { annotationsOf, labelsIn, pairsOf, selectableOf } from './pod/labels';
 import type { Namespace } from './namespace';
@@ -9,6 +11,8 @@ import { nameOfObject, objectName } from './pod/object-name';
 import type { Pod } from './pod/pod';
 
 const kind = 'persistentvolumeclaims';
+/** How long one that is being removed is waited for, and the pause between two looks, in milliseconds. */
+const [goneMs, pauseMs] = [60_000, 200];
 
 /** Those of a namespace. Methods are as of `Engine`. */
 export class Claims {
@@ -41,8 +45,25 @@ export class Claims {
         resources: { requests: { storage: String(storageBytes) } },
       },
     };
-    await this.namespace.ask(`create the volume ${name}`, () =>
-      this.namespace.api.create(this.namespace.path(kind), body).catch(unless(409)),
+    await this.namespace.ask(`create the volume ${name}`, async () => {
+      const end = Date.now() + goneMs;
+      while (!(await this.#isMade(body))) {
+        if (Date.now() > end)
+          throw new CaiError('CONTAINER_START', `the cluster does not finish removing the volume ${name}`);
+        await sleep(pauseMs);
+      }
+    });
+  }
+
+  /** `false`: one of that name is being removed, or was until now. The cluster keeps one for a moment after its last pod. */
+  async #isMade(body: { readonly metadata: { readonly name: string } }): Promise<boolean> {
+    const { api } = this.namespace;
+    const created = await api.create(this.namespace.path(kind), body).catch(unless(409));
+    if (created !== undefined) return true;
+    const only = { fieldSelector: `metadata.name=${body.metadata.name}` };
+    const { items } = await api.list(withQuery(this.namespace.path(kind), only));
+    return (items as readonly Pick<Pod, 'metadata'>[]).some(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
   }
 
