@@ -102,7 +102,7 @@ class ServiceProvision {
     this.#name = serviceContainer(owner, serviceName);
   }
 
-  /** The container of the service, running; `undefined`: there is none, and none is made. */
+  /** The container of the service, running; `undefined`: there is none, and the configuration asks for no such service. */
   async run(): Promise<ContainerInfo | undefined> {
     const { engine, owner } = this;
     for (;;) {

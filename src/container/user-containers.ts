@@ -73,7 +73,7 @@ export function volumesUsed(container: OwnContainer): string[] {
   ].flat();
 }
 
-/** The containers of services that were beside a container that is none of `containers` any more. */
+/** The containers of services whose agent's container is not among `containers`. */
 export async function orphanedServices(
   engine: Engine,
   hostUser: number,

@@ -38,7 +38,7 @@ export class PromptImages {
     return this.#reading > 0;
   }
 
-  /** Adds files; what is none of the images that agents take is told. */
+  /** Adds images; the user is told of each file that is no image or of a kind that agents do not take. */
   async add(files: readonly File[]): Promise<void> {
     this.#tell();
     for (const file of files) {

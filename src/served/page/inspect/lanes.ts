@@ -16,7 +16,7 @@ const opening = /^session\/(?:new|load|resume|fork)$/;
 /** Least width that is seen, in units of a drawing. */
 const minWidth = 2;
 
-/** Draws them anew; a lane that is chosen is told to `choose`, a moment in one to `goTo`. */
+/** Draws all lanes again; a lane that is chosen is told to `choose`, a moment in one to `goTo`. */
 export function drawLanes(
   lanes: readonly Lane[],
   chosen: string | undefined,

@@ -13,7 +13,7 @@ import { amountText, countText, durationText } from './words';
 /** How long the page waits before it asks again what was added, in milliseconds. */
 const pauseMs = 1_000;
 
-/** While a long recording is read, it is drawn anew once it has grown so much. */
+/** While a long recording is read, it is drawn again each time that it has grown by so much. */
 const growth = 1.3;
 
 const recording = new Recording();

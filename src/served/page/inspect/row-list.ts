@@ -3,7 +3,7 @@ import { el } from '../dom';
 import type { Row } from './row';
 import { durationText, sizeText, timeText, wayOf, whatOf } from './words';
 
-/** As in `inspect.css`, in pixels. */
+/** The height that `inspect.css` gives to a row, in pixels. */
 const rowHeight = 28;
 /** Rows beyond the edges of the view. */
 const spare = 12;

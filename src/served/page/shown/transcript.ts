@@ -34,7 +34,7 @@ export class Transcript {
   #plan: PlanView | undefined;
   #tools = new Map<string, ToolView>();
 
-  /** Shows an update; `isOurs`: cai says it, not the agent. False: it is none that is shown here. */
+  /** Shows an update; `isOurs`: cai says it, not the agent. False: the transcript does not show updates of its kind. */
   update(update: Fields, isOurs = false): boolean {
     const kind = textOf(update.sessionUpdate) ?? '';
     const id = textOf(update.toolCallId) ?? '';
