@@ -20,6 +20,7 @@ const inapplicable = {
   open: 'it is about what is open with Docker, and attacks nothing',
   'own-sshd': 'the way into a pod is no socket in a folder that the agent has',
   services: 'cai runs no services in a cluster yet',
+  worktrees: 'they lie in the state folder here, which pods cannot mount',
   'way-in': 'the way into a pod is neither a socket in a folder nor a command that the engine starts',
 };
 

@@ -48,6 +48,9 @@ const words: Readonly<Record<string, (scene: Scene) => Promise<number>>> = { lis
 /** How much of a title is shown, in characters. */
 const titleLength = 32;
 
+/** Of files to look at, so many are named. */
+const maxFiles = 20;
+
 /** Writes to stdout; resolves with 0. */
 export const run = declare<Options>({
   name: 'worktree',
@@ -152,11 +155,16 @@ async function make({ host, repository, names }: Scene): Promise<number> {
 }
 
 async function merge(scene: Scene): Promise<number> {
+  const patterns = loadConfig(scene.host).protect.paths;
   for (const worktree of named(scene)) {
     const { branch } = worktree;
-    const { into, isNews } = await mergeWorktree(worktree, scene.host);
+    const { into, isNews, toReview } = await mergeWorktree(worktree, patterns, scene.host);
     const what = isNews ? `${branch} is merged into ${into}` : `${into} has all of ${branch} already`;
     process.stdout.write(`${printableLine(what)}; to remove it: cai worktree rm ${branch}\n`);
+    if (toReview.length > 0)
+      tell(
+        `it brings files that programs on this machine run or take commands from, so look at them first: ${toReview.slice(0, maxFiles).map(quoted).join(', ')}${toReview.length > maxFiles ? ` and ${toReview.length - maxFiles} more` : ''}`,
+      );
   }
   return 0;
 }

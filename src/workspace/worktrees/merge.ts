@@ -1,22 +1,40 @@
 /** Bringing the branch of a worktree into the repository that it was made from. */
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
+import { isInside } from '../../system/paths/is-inside';
 import { printableLine, quoted } from '../../system/quoted';
+import { unitsIn } from '../protect/inventory';
 import { HostGit } from './host-git';
 import { changesIn, isIn, tipOf, type Worktree } from './worktrees';
 
 /** Of a merge that has conflicts, so many lines of git are told. */
 const maxLines = 20;
 
+/** Names of the files that are new or changed, as git writes them in the index. */
+const difference = ['diff', '--name-only', '--no-renames', '--diff-filter=d', '-z'];
+
+/** What came of a merge. */
+export interface Merged {
+  /** The branch that is checked out in the repository. */
+  readonly into: string;
+  /** There was something to merge. */
+  readonly isNews: boolean;
+  /**
+   * New or changed files that programs of this machine run or take commands from, as git names them, of those in the
+   * list that agents cannot write or of `patterns`.
+   */
+  readonly toReview: readonly string[];
+}
+
 /**
- * Merges the branch of a worktree into the branch that is checked out in the repository; resolves with that branch and
- * whether there was something to merge. Rejects with `CaiError('WORKSPACE')`; after a conflict the merge is left for the
- * user to finish.
+ * Merges the branch of a worktree into the branch that is checked out in the repository. Rejects with
+ * `CaiError('WORKSPACE')`; after a conflict the merge is left for the user to finish.
  */
 export async function mergeWorktree(
   worktree: Worktree,
+  patterns: readonly string[],
   host: Host,
-): Promise<{ readonly into: string; readonly isNews: boolean }> {
+): Promise<Merged> {
   const { folder, repository, branch } = worktree;
   const git = await HostGit.at(repository, host);
   const into = (await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD'])).stdout.trim();
@@ -29,7 +47,8 @@ export async function mergeWorktree(
       folder,
       `has changes that are not committed, which would be left out: have the agent commit them, or run: git -C ${quoted(folder)} commit`,
     );
-  if (await isIn(git, tip)) return { into, isNews: false };
+  if (await isIn(git, tip)) return { into, isNews: false, toReview: [] };
+  const before = await git.ask(['rev-parse', '--verify', 'HEAD^{commit}']);
   const { stdout, failure } = await git.run([
     'merge',
     '--no-edit',
@@ -38,7 +57,10 @@ export async function mergeWorktree(
     `Merge branch '${branch}'`,
     tip,
   ]);
-  if (failure === undefined) return { into, isNews: true };
+  if (failure === undefined) {
+    const changed = await git.ask([...difference, before, 'HEAD']);
+    return { into, isNews: true, toReview: executedOf(changed.split('\0'), repository, patterns) };
+  }
   const isUnderWay =
     (await git.run(['rev-parse', '--verify', '--quiet', 'MERGE_HEAD'])).failure === undefined;
   if (!isUnderWay) throw failure;
@@ -50,6 +72,11 @@ export async function mergeWorktree(
       ...conflicts.slice(0, maxLines).map(printableLine),
     ].join('\n'),
   );
+}
+
+function executedOf(changed: readonly string[], repository: string, patterns: readonly string[]): string[] {
+  const units = unitsIn(repository, { patterns }).map(({ path }) => path);
+  return changed.filter((name) => units.some((unit) => isInside(name, unit)));
 }
 
 function refusal(path: string, why: string): CaiError {

@@ -226,8 +226,11 @@ export async function removeWorktree(worktree: Worktree, host: Host): Promise<bo
   const tip = await tipOf(git, branch);
   if (tip === undefined) return true;
   const isMerged = tip === base || (await isIn(git, tip));
-  // Git compares once more, because somebody may have committed meanwhile.
-  return isMerged && (await git.run(['update-ref', '-d', `refs/heads/${branch}`, tip])).failure === undefined;
+  // Git compares once more, because somebody may have committed meanwhile; the agent may have made a link to another branch.
+  return (
+    isMerged &&
+    (await git.run(['update-ref', '--no-deref', '-d', `refs/heads/${branch}`, tip])).failure === undefined
+  );
 }
 
 /** Whether what is checked out in a work tree has that commit. */

@@ -61,9 +61,13 @@ test('new makes one, and list shows what it has', async () => {
 });
 
 test('merge brings the branch into the repository, and rm takes the folder and the branch away', async () => {
-  user.write('file', 'two\n', folder);
+  user.write('.envrc', 'two\n', folder);
   user.commit('two', folder);
-  expect(await worktree('merge', 'one')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^cai\/one is merged into main;/) as string }); // prettier-ignore
+  expect(await worktree('merge', 'one')).toEqual({
+    status: 0,
+    stdout: expect.stringMatching(/^cai\/one is merged into main;/) as string,
+    stderr: expect.stringMatching(/^cai: .* look at them first: "\.envrc"\n$/) as string,
+  });
   expect((await worktree('merge', folder)).stdout).toMatch(/^main has all of cai\/one already;/);
 
   expect((await worktree('rm', 'cai/one')).stdout).toBe(

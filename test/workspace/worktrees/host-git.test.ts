@@ -23,7 +23,7 @@ async function goThrough(): Promise<void> {
     user.write('other', 'of the user\n');
     user.commit('other');
   });
-  await mergeWorktree(worktree, host);
+  await mergeWorktree(worktree, [], host);
   await removeUnchanged(worktree, host);
 }
 
@@ -85,7 +85,7 @@ describe('what the repository itself names is not run', () => {
         user.commit('two', folder);
       }
     });
-    await expect(mergeWorktree(worktree, host)).rejects.toThrow('have changed the same places');
+    await expect(mergeWorktree(worktree, [], host)).rejects.toThrow('have changed the same places');
     expect(hasRun()).toBe(false);
   });
 });

@@ -12,20 +12,30 @@ beforeEach(async () => {
   const config = { copy: [] };
   worktree = await makeWorktree(user.root, { name: 'one', isOfSession: false }, config, user.host);
 });
-const merge = async () => await mergeWorktree(worktree, user.host);
+const merge = async () => await mergeWorktree(worktree, ['own/*'], user.host);
 
 test('merges into the branch that is checked out, once', async () => {
-  expect(await merge()).toEqual({ into: 'main', isNews: false });
+  expect(await merge()).toEqual({ into: 'main', isNews: false, toReview: [] });
   user.write('file', 'two\n', worktree.folder);
   user.commit('two', worktree.folder);
   user.write('other', '');
   user.commit('other');
 
-  expect(await merge()).toEqual({ into: 'main', isNews: true });
+  expect(await merge()).toEqual({ into: 'main', isNews: true, toReview: [] });
 
   expect(readFileSync(join(user.root, 'file'), 'utf8')).toBe('two\n');
   expect(git(user.root, 'log', '-1', '--format=%s')).toBe("Merge branch 'cai/one'\n");
-  expect(await merge()).toEqual({ into: 'main', isNews: false });
+  expect(await merge()).toEqual({ into: 'main', isNews: false, toReview: [] });
+});
+
+test('names the files that programs on the machine would run', async () => {
+  for (const name of ['.vscode/tasks.json', 'own/hook\n', '.mvn/jvm.config', 'other', 'out/.envrc'])
+    user.write(name, 'text', worktree.folder);
+  user.commit('two', worktree.folder);
+
+  const { toReview } = await merge();
+
+  expect(toReview).toEqual(['.mvn/jvm.config', '.vscode/tasks.json', 'own/hook\n']);
 });
 
 test('refuses what would be left out, and a repository without a branch', async () => {
