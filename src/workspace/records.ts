@@ -12,9 +12,12 @@ import { unlessFails } from '../system/unless';
 /**
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it names. `roots`: the
  * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none. `worktrees`:
- * what we have made at that path, as `worktrees/worktrees.ts` writes it.
+ * what we have made at that path, as `worktrees/worktrees.ts` writes it. `used`: when a container of a root was last used.
  */
-type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees';
+type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees' | 'used';
+
+/** How old a record of the last use may become, in milliseconds: each command would write it otherwise. */
+const useMs = 60 * 60 * 1_000;
 
 /** `undefined`: nothing is recorded of that path, or the record is damaged. */
 export function recorded(state: string, kind: RecordKind, path: string): string | undefined {
@@ -35,6 +38,21 @@ export function record(state: string, kind: RecordKind, path: string, value: str
 /** Records of a path what has no record yet. Without a place for records, work goes on: the path is then as new. */
 export function recordFirst(state: string, kind: RecordKind, path: string, value: string): void {
   if (recorded(state, kind, path) === undefined) unlessFails(() => record(state, kind, path, value));
+}
+
+/**
+ * Records that a container of a root (a real path) is used now, for `cai prune --unused`, if that was not recorded within
+ * an hour. `undefined`: it has no workspace.
+ */
+export function recordUse(state: string, root: string | undefined, now = Date.now()): void {
+  if (root === undefined || now - (recordedUse(state, root) ?? -Infinity) < useMs) return;
+  unlessFails(() => record(state, 'used', root, new Date(now).toISOString()));
+}
+
+/** When a container of a root was last used, to an hour, in milliseconds since 1970; `undefined`: that is not known. */
+export function recordedUse(state: string, root: string): number | undefined {
+  const at = Date.parse(recorded(state, 'used', root) ?? '');
+  return Number.isNaN(at) ? undefined : at;
 }
 
 /** Removes a record; returns whether there was one. Fails with `CaiError('CONFIG')`. */

@@ -1,7 +1,9 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { imageLabel } from '../../src/container/image/image-tag';
+import { recordedUse } from '../../src/workspace/records';
 import { Place, buildTimeoutMs } from './place';
-import { Cai, docker, newWorkspace } from './support';
+import { Cai, docker, newWorkspace, ownFile } from './support';
 
 const cai = new Cai();
 /** Names the images of this test: no other test prunes. */
@@ -20,6 +22,34 @@ async function volumes(): Promise<string[]> {
 }
 
 describe('cai prune', () => {
+  test(
+    'removes, if asked for, what was not used for so long, and does not run',
+    async () => {
+      const place = new Place(cai, newWorkspace());
+      await place.opened();
+      const state = join(cai.env.XDG_STATE_HOME!, 'containai');
+      const name = (await place.inspect('{{.Name}}')).slice(1);
+      expect(recordedUse(state, place.workspace)).toBeGreaterThan(Date.now() - 60 * 60 * 1_000);
+      const [file] = readdirSync(join(state, 'used'));
+      const record = { path: place.workspace, value: '2026-01-02T03:04:05.000Z' };
+      ownFile(join(state, 'used', file!), JSON.stringify(record));
+      const unused = async (...args: string[]): Promise<string> =>
+        (await cai.run(['prune', ...args])).stdout.toString();
+
+      expect(await unused('--unused', '30d', '--dry-run')).not.toContain(name);
+      await docker('stop', name);
+      expect(await unused('--dry-run')).not.toContain(name);
+      expect(await unused('--unused', '10000d', '--dry-run')).not.toContain(name);
+
+      const why = `${place.workspace} was last used on 2026-01-02`;
+      const shown = await unused('--unused', '30d', '--yes');
+      expect(shown).toMatch(new RegExp(`^container +${name} .*${why}$`, 'm'));
+      expect(shown).toMatch(new RegExp(`^volume .*${why}: the data of claude$`, 'm'));
+      expect(await unused('--unused', '30d', '--dry-run')).not.toContain(place.workspace);
+    },
+    buildTimeoutMs,
+  );
+
   test(
     'removes the container and the data of a workspace whose folder is gone, and nothing of one that is there',
     async () => {

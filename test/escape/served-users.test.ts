@@ -4,7 +4,7 @@ import { decisionsOf } from '../../src/network/egress/decisions';
 import { Editor } from '../engine/editor';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
-import { Cai, docker, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
+import { Cai, folder, newWorkspace, ownFile, ownFolder } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 import { agent, hostileConfig, Scene } from './hostile-agent';
 
@@ -54,9 +54,11 @@ attempt(
 attempt('somebody who may use some folders has any number of containers run there', async () => {
   const folders = Array.from({ length: wanted }, (_, n) => newWorkspace(`ann/work-${n}`));
   const opened = await Promise.all(folders.map((cwd) => ann.request('session/new', { cwd, mcpServers: [] })));
-  const format = ['--format', '{{.Label "containai.workspace"}}'];
-  const running = await docker('ps', '--filter', 'label=containai.managed=true', ...format);
-  const count = running.split('\n').filter((root) => root.startsWith(`${hers}/`)).length;
+  const { stdout } = await cai.run(['ps', '--json']);
+  const running = (JSON.parse(stdout.toString()) as { workspace: string | null }[]).map(
+    ({ workspace }) => workspace,
+  );
+  const count = running.filter((root) => root?.startsWith(`${hers}/`) === true).length;
   if (count < most) throw new Error(`only ${count} run: ${JSON.stringify(opened)}`);
   const refusals = opened.flatMap(({ error }) => (error === undefined ? [] : [JSON.stringify(error)]));
   const isTold = refusals.every((refusal) => refusal.includes('serve.containers'));

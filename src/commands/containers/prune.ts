@@ -1,5 +1,6 @@
 /** `cai prune`: removes containers, volumes and images that are not used any more. */
 import { lstatSync } from 'node:fs';
+import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import type { DiskUse } from '../../container/engine/engine-info';
@@ -8,7 +9,10 @@ import { shortId } from '../../container/image/image-tag';
 import { removeWithServices } from '../../container/services';
 import { isCopyVolume, isFolderVolume } from '../../container/spec/spec';
 import { orphanedServices, ownContainers, ownVolumes, volumesUsed } from '../../container/user-containers';
+import { duration } from '../../config/config-kinds';
 import { CaiError, errorCodeOf } from '../../errors';
+import { quoted } from '../../system/quoted';
+import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { bytesText, confirm, table, tell } from '../support/terminal';
 import { connectEngine } from './selection';
@@ -17,6 +21,8 @@ interface Options {
   readonly all?: true;
   readonly yes?: true;
   readonly dryRun?: true;
+  /** In milliseconds. */
+  readonly unused?: number;
   readonly context?: string;
 }
 
@@ -29,6 +35,8 @@ interface Leftover {
   readonly remove: () => Promise<void>;
 }
 
+const dayMs = 24 * 60 * 60 * 1_000;
+
 /** Resolves with 0 when nothing of it is there any more, or nobody wants to remove it; with 1 if some of it stays. */
 export const run = declare<Options>({
   name: 'prune',
@@ -39,6 +47,10 @@ newer ones have replaced, and what builds have left. It shows them and asks befo
       '-a, --all',
       'also the images of agents that no container has: they are built again when they are needed',
     ],
+    new Option(
+      '--unused <duration>',
+      'also volumes, and containers that do not run, of workspaces in which you have run nothing for so long, such as 90d',
+    ).argParser(parseDuration),
     ['-n, --dry-run', 'only show them'],
     ['-y, --yes', 'remove them without asking'],
     common.context,
@@ -48,9 +60,16 @@ A workspace on a disk that is not mounted looks as if it were gone: check the li
   action: prune,
 });
 
-async function prune({ all, yes, dryRun, context }: Options, host: Host): Promise<number> {
+function parseDuration(text: string): number {
+  const ms = duration().read(text);
+  if (ms !== undefined && ms >= dayMs) return ms;
+  throw new CaiError('USAGE', `--unused: ${quoted(text)} is not a duration of at least a day, such as 90d`);
+}
+
+async function prune(options: Options, host: Host): Promise<number> {
+  const { yes, dryRun, context } = options;
   const engine = await connectEngine(host, context);
-  const leftovers = await leftoversOf(engine, host.user.uid, all === true);
+  const leftovers = await leftoversOf(engine, host.user.uid, wishOf(engine, host, options));
   if (leftovers.length === 0) {
     tell('nothing to remove');
     return 0;
@@ -66,22 +85,44 @@ async function prune({ all, yes, dryRun, context }: Options, host: Host): Promis
   return await removeAll(leftovers);
 }
 
+/** What is looked for. */
+interface Wish {
+  /** Also images of agents that no container has. */
+  readonly withAgents: boolean;
+  readonly isGone: (root: string | undefined) => boolean;
+  /** Why nothing of a workspace is needed any more; `undefined`: it may be needed. */
+  readonly why: (root: string | undefined) => string | undefined;
+}
+
+function wishOf(engine: Engine, { folders }: Host, { all, unused }: Options): Wish {
+  // Another machine's engine may have containers of workspaces that are on a third one.
+  const isGone = (root: string | undefined) => engine.isElsewhere !== true && isNowhere(root);
+  const why = (root: string | undefined) => {
+    if (isGone(root)) return `${root} is gone`;
+    const usedAt = root === undefined ? undefined : recordedUse(folders.state, root);
+    if (unused === undefined || usedAt === undefined || Date.now() - usedAt < unused) return undefined;
+    return `${root} was last used on ${new Date(usedAt).toISOString().slice(0, 10)}`;
+  };
+  return { withAgents: all === true, isGone, why };
+}
+
 /** In the order in which they have to go. */
-async function leftoversOf(engine: Engine, uid: number, withAgents: boolean): Promise<Leftover[]> {
+async function leftoversOf(engine: Engine, uid: number, wish: Wish): Promise<Leftover[]> {
+  const { why } = wish;
   const use = await engine.diskUse?.();
   const containers = await ownContainers(engine, uid);
-  // Another machine's engine may have containers of workspaces that are on a third one.
-  const isLost = (workspace: string | undefined) => engine.isElsewhere !== true && isGone(workspace);
-  const going = containers.filter(({ workspace, state }) => state !== 'running' && isLost(workspace));
+  const going = containers.filter(
+    ({ workspace, state }) => state !== 'running' && why(workspace) !== undefined,
+  );
   const staying = containers.filter((each) => !going.includes(each));
   const needed = new Set(staying.flatMap(volumesUsed));
   const orphans = await orphanedServices(engine, uid, containers);
   const volumes = (await ownVolumes(engine, uid)).filter(
-    ({ name, workspace }) => isLost(workspace) && !needed.has(name),
+    ({ name, workspace }) => why(workspace) !== undefined && !needed.has(name),
   );
   return [
     ...going.map((container): Leftover => ({
-      ...{ kind: 'container', name: container.name, because: `${container.workspace} is gone` },
+      ...{ kind: 'container', name: container.name, because: why(container.workspace) ?? '' },
       bytes: use?.containers.get(container.id),
       remove: () => removeWithServices(engine, container),
     })),
@@ -98,11 +139,16 @@ async function leftoversOf(engine: Engine, uid: number, withAgents: boolean): Pr
       const ofAgent = isFolderVolume(name) ? 'a folder of it' : `the data of ${service ?? agent}`;
       const what = isCopyVolume(name) ? 'its copy' : ofAgent;
       return {
-        ...{ kind: 'volume', name, because: `${workspace} is gone: ${what}`, bytes: use?.volumes.get(name) },
+        ...{
+          kind: 'volume',
+          name,
+          because: `${why(workspace) ?? ''}: ${what}`,
+          bytes: use?.volumes.get(name),
+        },
         remove: () => engine.removeVolume(name),
       };
     }),
-    ...imagesOf(engine, use, { withAgents, isGone: isLost }),
+    ...imagesOf(engine, use, wish),
   ];
 }
 
@@ -123,7 +169,7 @@ function imagesOf(
 }
 
 /** Only what is certainly not there: a folder that cannot be looked at may be there. */
-function isGone(root: string | undefined): boolean {
+function isNowhere(root: string | undefined): boolean {
   if (root === undefined) return false;
   try {
     lstatSync(root);

@@ -23,6 +23,7 @@ import { WorkspaceCopy } from '../../container/copy/copy';
 import { CaiError } from '../../errors';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
+import { recordUse } from '../../workspace/records';
 import { foreignNotice, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
@@ -154,6 +155,7 @@ export class Target {
   /** Its container, entered; a copy of the workspace is there then. */
   async connect(): Promise<{ container: RunningContainer; connection: SshConnection }> {
     const entered = await this.#enter();
+    recordUse(this.host.folders.state, this.wanted.settings.workspace);
     try {
       await this.wanted.copy?.provide(entered.connection, this.voice);
       return entered;

@@ -20,6 +20,7 @@ import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { statusLine, type AgentStatus } from '../../rpc/status';
 import type { Settings } from '../../container/spec/spec';
+import { recordUse } from '../../workspace/records';
 import type { Workspace } from '../../workspace/root';
 import { changesEnded } from '../../network';
 import { safeProgram } from '../../system/paths/safe-program';
@@ -153,6 +154,7 @@ async function runIn(
     await beside?.close();
     await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
     connection.end();
+    recordUse(host.folders.state, settings.workspace);
     await changesEnded();
   }
 }
