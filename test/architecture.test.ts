@@ -83,7 +83,6 @@ describe('the sources', () => {
           'system/builtin',
           'commands/',
           'system/log',
-          'agent/process',
           'workspace/devcontainer/cli',
         ],
         ...['system/process-group', 'agent/editor-token', 'agent/cai-program', 'system/process-identity'],
@@ -138,8 +137,7 @@ describe('the sources', () => {
     const ofFiles = ['acp/recording/recorder'];
     expect(
       strayUses(sources, 'write', [
-        'rpc/writer',
-        'agent/process',
+        'system/streams/turn-writer',
         'rpc/status',
         'commands/',
         'cursor/main',

@@ -4,6 +4,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
 import type { Log } from '../system/log';
+import { TurnWriter } from '../system/streams/turn-writer';
 import { LineReader, type LineLimits } from '../rpc/line';
 import { lengthOf, type Line } from '../rpc/splice';
 import type { AgentCommand } from './catalog';
@@ -39,6 +40,7 @@ export class AgentProcess {
   readonly #end: ProcessEnd;
   /** `undefined`: the system could not even try to start it. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
+  #input: TurnWriter | undefined;
   readonly #reader: LineReader;
   #pauses = 0;
   #isOutputOver = false;
@@ -81,6 +83,7 @@ export class AgentProcess {
       void this.#end.exited(code, signal);
       this.#limitReading();
     });
+    this.#input = new TurnWriter(child.stdin);
     // A pipe error only says that the process is gone, which its exit tells better.
     child.stdin.on('error', () => undefined);
     child.stdin.on('drain', () => this.hear({ kind: 'drained' }));
@@ -120,7 +123,7 @@ export class AgentProcess {
 
   /** Bytes sent that it has not read yet. */
   get unreadBytes(): number {
-    return this.#child?.stdin.writableLength ?? 0;
+    return this.#input?.waitingBytes ?? 0;
   }
 
   /** Writes a line to its stdin; nothing once it has ended. */
@@ -129,12 +132,7 @@ export class AgentProcess {
     if (stdin?.writable !== true) return;
     this.hear({ kind: 'sent', line });
     this.sentBytes += lengthOf(line);
-    if (stdin.writableCorked === 0) {
-      stdin.cork();
-      process.nextTick(() => stdin.uncork());
-    }
-    if (Buffer.isBuffer(line)) stdin.write(line);
-    else for (const piece of line) stdin.write(piece);
+    this.#input?.add(line);
   }
 
   /** Stops reading its output until as many calls of `resume` have come. */
@@ -152,6 +150,7 @@ export class AgentProcess {
 
   /** Ends it: stdin is closed, then SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
   async stop(ladder: StopLadder): Promise<void> {
+    this.#input?.flush();
     await this.#end.stop(ladder);
   }
 

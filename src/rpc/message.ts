@@ -88,13 +88,13 @@ export function read(walk: Walk, plans: Plans): Message {
   const first = skipSpace(line, 0);
   if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, 'json');
   if (line[first] === openBracket) return defect(walk, 'batch');
-  if (line[first] !== openBrace || !isLegal(walk)) return defect(walk, 'envelope');
+  const id = idOf(walk);
+  if (line[first] !== openBrace || !isLegal(walk, id)) return defect(walk, 'envelope');
 
   const isMethod = has(walk, member.method);
   const isError = has(walk, member.error);
   const body = isMethod ? member.params : isError ? member.error : member.result;
   const method = isMethod ? textOfMember(walk, member.method) : '';
-  const id = idOf(walk);
   if (cameEarly(walk, body)) {
     walk.value(walk.memberStarts[body]!, isMethod ? plans.params(method) : plans.result(id!));
   }
@@ -176,10 +176,9 @@ function cameEarly(walk: Walk, body: number): boolean {
   return start < walk.memberStarts[body === member.params ? member.method : member.id]!;
 }
 
-/** The members make a request, a notification or a response. */
-function isLegal(walk: Walk): boolean {
+/** The members make a request, a notification or a response; `id` is what `idOf` gives. */
+function isLegal(walk: Walk, id: string | undefined): boolean {
   if (!isString(walk, member.jsonrpc) || textOfMember(walk, member.jsonrpc) !== '2.0') return false;
-  const id = idOf(walk);
   if (has(walk, member.id) && id === undefined) return false;
   const hasOutcome = has(walk, member.result) || has(walk, member.error);
   if (has(walk, member.method)) {

@@ -25,12 +25,12 @@ export class OpenRequests<T> {
 
   /** The open request that `id` names, however it is written. */
   find(id: string): T | undefined {
-    return this.#requests.get(this.#ownId(id));
+    return this.#requests.get(id) ?? this.#requests.get(this.#ownId(id));
   }
 
   /** Ends the request that `id` names, and returns it. */
   take(id: string): T | undefined {
-    const ownId = this.#ownId(id);
+    const ownId = this.#requests.has(id) ? id : this.#ownId(id);
     const request = this.#requests.get(ownId);
     this.#requests.delete(ownId);
     return request;
@@ -43,8 +43,8 @@ export class OpenRequests<T> {
     return all;
   }
 
+  /** The id of an open request that `id` means, without being the same text. */
   #ownId(id: string): string {
-    if (this.#requests.has(id)) return id;
     for (const known of this.#requests.keys()) if (isSameId(known, id)) return known;
     return id;
   }

@@ -5,6 +5,7 @@
  */
 import type { Writable } from 'node:stream';
 import PQueue from 'p-queue';
+import { writeAtOnce } from '../system/streams/turn-writer';
 import { lengthOf, type Line } from './splice';
 
 /** What a lane may write before the next has its turn, in bytes; one line may be longer. */
@@ -46,14 +47,9 @@ export class LineWriter {
   #lanes: QueuedLane[] = [];
   #bytes = 0;
   #isBroken = false;
+  /** A turn has begun, or is about to. */
   #isScheduled = false;
   #turnCount = 0;
-  /** Runs one turn; resolves when the stream is ready for more. */
-  readonly #turn = (): Promise<void> =>
-    new Promise((resolve) => {
-      // In a microtask: a reader first queues all lines of its chunk.
-      queueMicrotask(() => this.#writeTurn(resolve));
-    });
 
   /**
    * `budgetBytes`: queued bytes above which all sources are asked to stop; each may have at most half of it.
@@ -76,7 +72,7 @@ export class LineWriter {
 
   /** Resolves when all that is queued has been handed to the system, or nothing was taken for `stallMs`. */
   async drain(stallMs: number): Promise<void> {
-    const written = this.#turns.onIdle().then(() => true);
+    const written = this.#written().then(() => true);
     for (;;) {
       const before = this.#turnCount;
       let timer: NodeJS.Timeout | undefined;
@@ -85,6 +81,11 @@ export class LineWriter {
       clearTimeout(timer);
       if (isWritten || this.#turnCount === before) return;
     }
+  }
+
+  async #written(): Promise<void> {
+    // A turn that is about to begin is no task yet.
+    while (this.#isScheduled) await this.#turns.onIdle();
   }
 
   /** Called by lanes. */
@@ -106,24 +107,36 @@ export class LineWriter {
   #schedule(): void {
     if (this.#isScheduled || this.#bytes === 0) return;
     this.#isScheduled = true;
-    void this.#turns.add(this.#turn);
+    // In a microtask: a reader first queues all lines of its chunk.
+    queueMicrotask(() => this.#writeTurn());
   }
 
-  /** Takes one turn of each lane; calls `done` when the stream wants more. Without promises, which cost as much. */
-  #writeTurn(done: () => void): void {
+  /** Takes one turn of each lane. A turn is a task where the stream does not take all of it at once. */
+  #writeTurn(): void {
     const pieces: Buffer[] = [];
     const lanes = this.#lanes;
     this.#lanes = [];
     for (const lane of lanes) this.#take(lane, pieces);
-    this.#write(joinedNeighbours(pieces), () => {
-      this.#isScheduled = false;
-      this.#turnCount++;
-      done();
-      for (const lane of lanes) {
-        if (lane.isStopped && !lane.stopIfFull()) lane.onRoom();
-      }
-      this.#schedule();
+    let onTaken = (): void => undefined;
+    if (!this.#isBroken) writeAtOnce(this.stream, pieces, () => onTaken());
+    if (this.#isBroken || this.stream.writableLength === 0) {
+      this.#endTurn(lanes);
+      return;
+    }
+    const taken = new Promise<void>((resolve) => (onTaken = resolve));
+    void this.#turns.add(async () => {
+      await taken;
+      this.#endTurn(lanes);
     });
+  }
+
+  #endTurn(lanes: readonly QueuedLane[]): void {
+    this.#isScheduled = false;
+    this.#turnCount++;
+    for (const lane of lanes) {
+      if (lane.isStopped && !lane.stopIfFull()) lane.onRoom();
+    }
+    this.#schedule();
   }
 
   #take(lane: QueuedLane, pieces: Buffer[]): void {
@@ -145,20 +158,6 @@ export class LineWriter {
     if (lines.length > 0) this.#lanes.push(lane);
   }
 
-  /** `done` is called when all pieces are written, or when the stream is broken. */
-  #write(pieces: readonly Buffer[], done: () => void): void {
-    if (this.#isBroken) {
-      done();
-      return;
-    }
-    const last = pieces.length - 1;
-    // A single piece is written faster without corking.
-    if (last > 0) this.stream.cork();
-    for (let i = 0; i < last; i++) this.stream.write(pieces[i]!);
-    this.stream.write(pieces[last]!, done);
-    if (last > 0) this.stream.uncork();
-  }
-
   #break(reason: Error): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
@@ -172,18 +171,4 @@ export class LineWriter {
     }
     this.onBroken(reason);
   }
-}
-
-/** Makes one piece of pieces that lie side by side in memory, as `splice` copies them; nothing is copied. */
-function joinedNeighbours(pieces: readonly Buffer[]): readonly Buffer[] {
-  if (pieces.length === 1) return pieces;
-  const joined: Buffer[] = [];
-  for (let i = 0; i < pieces.length;) {
-    const first = pieces[i++]!;
-    let end = first.byteOffset + first.length;
-    for (; pieces[i]?.buffer === first.buffer && pieces[i]!.byteOffset === end; i++) end += pieces[i]!.length;
-    const length = end - first.byteOffset;
-    joined.push(length === first.length ? first : Buffer.from(first.buffer, first.byteOffset, length));
-  }
-  return joined;
 }

@@ -45,46 +45,47 @@ export class EditorCalls {
   serve(given: Call): void {
     // All but calls of open sessions may take long.
     const call = given.row.route === 'session' ? given : withOwnLine(given);
-    this.#serve(call).catch((error: unknown) => this.core.fail(call, error));
+    const fail = (error: unknown): void => this.core.fail(call, error);
+    try {
+      this.#serve(call)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   }
 
-  // Without an `await` before the routing: calls go on in the order in which they came.
-  async #serve(call: Call): Promise<void> {
+  /** Routes a call at once, as calls go on in the order in which they came; what takes longer is returned. */
+  #serve(call: Call): Promise<void> | undefined {
     switch (call.row.route) {
       case 'new':
-        await this.#opener.openNew(call);
-        break;
+        return this.#opener.openNew(call);
       case 'all':
         if (call.row.repeat === 'clear' && this.options.host.workspaces !== undefined)
           throw new CaiError(
             'NOT_OFFERED',
             'signing out would concern everybody who uses this server: ask whoever runs it',
           );
-        await this.#fanOut.serve(call);
-        break;
+        return this.#fanOut.serve(call);
       case 'primary':
         sendTo(this.core, this.children.primary(), call);
-        break;
+        return undefined;
       case 'list':
-        await this.#list.serve(call);
-        break;
+        return this.#list.serve(call);
       case 'cancel':
         // It exists only as a notification, but every request is answered.
         if (call.request === undefined) cancelRequest(this.core, call.message);
         else this.core.answer(call, errorLine(call.request.id, methodNotFound(call.message.method)));
-        break;
+        return undefined;
       case 'mcp':
         this.mcpMessages.fromEditor(call);
-        break;
+        return undefined;
       case 'any':
-        await this.#serveAny(call);
-        break;
+        return this.#serveAny(call);
       default:
-        await this.#serveSession(call);
+        return this.#serveSession(call);
     }
   }
 
-  async #serveSession(call: Call): Promise<void> {
+  #serveSession(call: Call): Promise<void> | undefined {
     const { message, row } = call;
     const editorId = sessionIdOf(message);
     if (editorId === undefined) {
@@ -92,27 +93,24 @@ export class EditorCalls {
     }
     const { sessions } = this.core;
     const owner = sessions.get(editorId);
-    if (owner?.isHeld === true && this.#waits(owner, call)) return;
+    if (owner?.isHeld === true && this.#waits(owner, call)) return undefined;
     const session = owner?.openPlace;
-    const hold = async (step: (held: Session) => Promise<void>): Promise<void> =>
-      await sessions.hold(editorId, step);
+    const hold = (step: (held: Session) => Promise<void>): Promise<void> => sessions.hold(editorId, step);
     switch (row.route) {
       case 'open':
-        await hold((held) => this.#opener.openKnown(call, held));
-        break;
+        return hold((held) => this.#opener.openKnown(call, held));
       case 'delete':
-        await hold(() => this.#ender.delete(call, editorId));
-        break;
+        return hold(() => this.#ender.delete(call, editorId));
       case 'fork':
         if (session === undefined)
-          await hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
-        else await hold(() => this.#opener.fork(call, session));
-        break;
+          return hold(() => this.#opener.openNew(call, this.#ender.recordOf(editorId)));
+        return hold(() => this.#opener.fork(call, session));
       default:
-        if (session === undefined) await this.#serveAbsent(call, editorId, owner);
-        else if (row.route === 'close') await hold(() => this.#ender.close(call, session));
-        else if (row.route === 'end') await hold(() => this.#ender.end(call, session));
-        else this.#sendInSession(session, call);
+        if (session === undefined) return this.#serveAbsent(call, editorId, owner);
+        if (row.route === 'close') return hold(() => this.#ender.close(call, session));
+        if (row.route === 'end') return hold(() => this.#ender.end(call, session));
+        this.#sendInSession(session, call);
+        return undefined;
     }
   }
 
@@ -159,9 +157,9 @@ export class EditorCalls {
   }
 
   /** A call that goes where its params say: to a session, to sessions, or elsewhere. */
-  async #serveAny(call: Call): Promise<void> {
-    if (sessionIdOf(call.message) !== undefined) await this.#serveSession(call);
-    else if (fieldOf(call.message, 'sessionRefs') !== undefined) await this.#list.serveNamed(call);
-    else await serveUnnamed(this.core, this.children, this.options.host, call);
+  #serveAny(call: Call): Promise<void> | undefined {
+    if (sessionIdOf(call.message) !== undefined) return this.#serveSession(call);
+    if (fieldOf(call.message, 'sessionRefs') !== undefined) return this.#list.serveNamed(call);
+    return serveUnnamed(this.core, this.children, this.options.host, call);
   }
 }
