@@ -15,6 +15,14 @@ const inputs = [
   ...['.ci', '.config', 'Dockerfile', 'bin', 'deploy', 'fixtures'],
   ...['package-lock.json', 'package.json', 'src', 'test', 'tsconfig.json'],
 ];
+/** What tests of containers take from others. */
+const helpers = ['agent', 'agents', 'container/copy', 'expected-error.ts', 'served/client', 'support'];
+/** What those depend on: not the page of browsers, nor other tests. `test/gate-inputs.test.ts` follows their imports. */
+export const ofContainers = [
+  ...inputs.filter((each) => each !== 'test'),
+  ...['engine', 'escape', 'kubernetes', ...helpers].map((name) => `test/${name}`),
+  ':(exclude)src/served/page',
+];
 const ofConnections = ['acp/relay', 'rpc', 'served', 'system/streams'].map((name) => `src/${name}`);
 /** The tests of what could depend on how containers are entered: they run both ways. */
 const bothWays =
@@ -53,8 +61,12 @@ const ofGate = [
   ...['npx', 'jest', '--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/gate/**/*.test.ts'],
   '--verbose=false',
 ];
-const onEngine = { needs: ['engine-start', 'machines-start'], hasReporters: true };
-const onCluster = { needs: ['engine-start', 'cluster-start'] };
+const onEngine = {
+  needs: ['engine-start', 'machines-start'],
+  hasReporters: true,
+  inputs: ofContainers,
+};
+const onCluster = { needs: ['engine-start', 'cluster-start'], inputs: ofContainers };
 
 /** @type {{ name: string, lanes: object[][] }[]} */
 export const phases = [
