@@ -34,10 +34,13 @@ beforeAll(() => provideImages('claude'), buildTimeoutMs);
 describe('claude, in the middle of a tool, is gone from the container with all that it started', () => {
   let answer: Promise<Json>;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     cai = new Cai(modelConfig);
     workspace = newWorkspace();
     await startModel(cai, workspace, 'claude');
+  });
+
+  beforeEach(async () => {
     await openSession();
     answer = editor.prompt(session, tools);
     // Nobody is left to be told where the proxy is killed.
@@ -75,11 +78,14 @@ describe('claude, in the middle of a tool, is gone from the container with all t
 });
 
 describe('an agent that neither reads nor heeds signals, with 16 MB waiting for it, is gone', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     cai = new Cai('[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n');
     workspace = newWorkspace();
     cpSync(resolve(__dirname, '../../fixtures/mock-acp-server'), join(workspace, 'mock-acp-server'));
     await cai.start(['exec', '--workspace', workspace, '--agent', 'claude', '--', 'true']).succeeds();
+  });
+
+  beforeEach(async () => {
     await openSession();
     expect(await editor.prompt(session, 'deaf')).toMatchObject(endTurn);
     const text = 'x'.repeat(1e6);

@@ -16,7 +16,8 @@ import { patienceMs } from '../support/patience';
 import { Cai, newWorkspace } from './support';
 
 const agents = ['claude', 'codex', 'opencode', 'gemini'] as const;
-const triedAgents = tried(['claude', 'codex', 'gemini'] as const, ['opencode'] as const);
+/** Codex and opencode offer what Claude does, and opencode less. */
+const triedAgents = tried(['claude', 'gemini'] as const, ['codex', 'opencode'] as const);
 const model = `http://127.0.0.1:${modelPort}/v1`;
 const words = 'remember this';
 

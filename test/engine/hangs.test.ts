@@ -4,7 +4,7 @@ import { hastened } from '../support/hastened';
 import type { Json } from '../support/inbox';
 import { Editor } from './editor';
 import { freezingEngine, type FreezingEngine } from './engine-proxy';
-import { childrenOf, containerOf, measured, processesIn, untilEnded, untilRuns } from './inside';
+import { childrenOf, containerOf, measured, processesIn, untilEnded, untilOnly, untilRuns, type InnerProcess } from './inside'; // prettier-ignore
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
 import { Cai, docker, newWorkspace } from './support';
@@ -18,16 +18,28 @@ const agentProgram = 'node /usr/local/lib/cai/agent/bin/claude-agent-acp';
 beforeAll(() => provideImages('claude'), buildTimeoutMs);
 
 describe('claude, in its container', () => {
+  const cai = new Cai(modelConfig);
+  const workspace = newWorkspace();
   let container: string;
+  /** What runs besides the agent. */
+  let before: InnerProcess[];
   let editor: Editor;
   let session: string;
 
-  /** Opens a session that has had a turn. */
-  async function open(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    const cai = new Cai(modelConfig);
-    const workspace = newWorkspace();
+  beforeAll(async () => {
     await startModel(cai, workspace, 'claude');
     container = await containerOf(workspace, 'claude');
+    before = await processesIn(container);
+  });
+
+  afterEach(async () => {
+    editor.proxy.child.stdin.end();
+    await editor.proxy.ends();
+    await untilOnly(container, before, inTimeMs);
+  });
+
+  /** Opens a session that has had a turn. */
+  async function open(env: NodeJS.ProcessEnv = {}): Promise<void> {
     editor = await Editor.open(cai, 'claude', { cwd: workspace, env: { ...modelEnv, ...env } });
     session = await editor.newSession(workspace);
     expect(await editor.prompt(session, 'begin')).toMatchObject(endTurn);

@@ -76,9 +76,13 @@ const hostServer = (command = program) => ({
   env: [{ name: 'SECRET', value: secret }],
 });
 
-/** A workspace with the agent in it, and an editor. */
+/** By configuration: the tests share a container for each. */
+const places = new Map<string, Place>();
+
+/** A workspace with the agent in it, and an editor of the test's own. */
 async function given(config = ''): Promise<Place> {
-  const place = new Place(new Cai(`${agent}${config}`), newWorkspace());
+  const place = places.get(config) ?? new Place(new Cai(`${agent}${config}`), newWorkspace());
+  places.set(config, place);
   const copy = join(place.workspace, 'uses-mcp.mjs');
   copyFileSync(fixture, copy);
   chownSync(copy, user.uid, user.gid);

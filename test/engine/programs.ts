@@ -12,7 +12,6 @@ export const debian = commonHosts.find(({ what }) => what === 'Debian')!.rule;
 export const authority = 'authority.pem';
 
 const packages = [
-  ...['python3-pip', 'python3-distutils', 'python3-setuptools', 'python3-wheel'],
   // The only cargo of Debian's that knows registries without git.
   ...['cargo-web', 'libhttp-parser2.9', 'libpcre3'],
   ...['golang-1.19-go', 'wget', 'openjdk-17-jre-headless', 'libbsh-java', 'maven'],
@@ -45,9 +44,9 @@ const parent = `<groupId>${content}</groupId><artifactId>parent</artifactId><ver
 const project = (more: string): string =>
   `<project><modelVersion>4.0.0</modelVersion>${more}<packaging>pom</packaging></project>`;
 
-/** Gives a workspace the programs that our image has not, and the services what some of them are to find. */
-export async function givePrograms(place: Place, services: Services): Promise<void> {
-  await place.prints(['sh', '-c', unpack]);
+/** Gives a workspace the programs that our image has not, if these are wanted, and the services what some programs are to find. */
+export async function givePrograms(place: Place, services: Services, wantsAll: boolean): Promise<void> {
+  if (wantsAll) await place.prints(['sh', '-c', unpack]);
   await place.prints(['python3', '-c', pack]);
   const url = `https://${host}:${services.portFor(443)}/cargo`;
   const found = [{ name: content, description: content, max_version: '1.0.0' }];
@@ -65,7 +64,7 @@ export async function givePrograms(place: Place, services: Services): Promise<vo
 
 const apt = (url: string): string => `${aptFrom(`deb [trusted=yes] ${url} ./`)} && cat apt/lists/*Packages`;
 const pip = (url: string): string =>
-  `PYTHONPATH=debian/usr/lib/python3/dist-packages:debian/usr/lib/python3.11 python3 -m pip download --retries 1 --no-deps --index-url ${url} ${content}`;
+  `python3 -m pip download --retries 1 --no-deps --index-url ${url} ${content}`;
 const fetches = (url: string): string =>
   `node -e 'fetch("${url}").then((answer) => answer.text()).then(console.log)'`;
 const gets = (url: string): string =>
@@ -103,6 +102,9 @@ export const programs: Record<string, [port: number, path: string, script: (url:
   Maven: [443, 'maven', maven],
   'apt-get': [80, 'debian', apt],
 };
+
+/** Whether a program is one that our image has not: Debian has 300 MB of them. */
+export const isGiven = (name: string): boolean => programs[name]![2]('').includes('debian/');
 
 /** Variables by which the other programs trust the authority of the services. */
 export const trust = [

@@ -2,9 +2,8 @@ import { buildSync } from 'esbuild';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Editor } from './editor';
-import { isKubernetes } from './engines';
 import { containerOf, hostnameOf, processesIn, untilOnly, untilRuns, type InnerProcess } from './inside';
-import { isNightly } from '../support/nightly';
+import { tried } from '../support/nightly';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, folder, newWorkspace, ownFile, user } from './support';
@@ -21,8 +20,10 @@ const goneMs = 10_000;
 const agent = 'claude';
 const direct = 'started directly';
 /** The others are those of `test/acp/terminals.test.ts`, without a container. */
-const usualWays = isKubernetes ? [direct] : [direct, 'in a terminal'];
-const triedWays = isNightly ? Object.keys(ways) : usualWays;
+const triedWays = tried(
+  [direct],
+  Object.keys(ways).filter((way) => way !== direct),
+);
 const config = `[agents.${agent}]\ncommand = ["node", "agent.cjs"]\n`;
 
 let program: string;
@@ -46,10 +47,13 @@ function bundled(path: string, format: 'cjs' | 'esm'): string {
   return buildSync({ entryPoints, ...options }).outputFiles[0]!.text;
 }
 
-/** A workspace of a new user that the agent lies in. */
+/** By what else is configured: the tests share a container for each. */
+const prepared = new Map<string, readonly [Cai, string]>();
+
+/** A workspace of a user that the agent lies in. */
 function prepare(more = ''): void {
-  cai = new Cai(config + more);
-  workspace = newWorkspace();
+  [cai, workspace] = prepared.get(more) ?? [new Cai(config + more), newWorkspace()];
+  prepared.set(more, [cai, workspace]);
   ownFile(join(workspace, 'agent.cjs'), program);
 }
 
