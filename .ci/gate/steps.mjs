@@ -27,14 +27,15 @@ const ofConnections = ['acp/relay', 'rpc', 'served', 'system/streams'].map((name
 /** The tests of what could depend on how containers are entered: they run both ways. */
 const bothWays =
   'exec-end exec-streams exec-terminal engine/forward mount-swap ssh-access engine/network'.split(' ');
+const isNightly = process.argv.includes('--nightly');
 /** The attacks on the walls around a container: they run on pods, too. */
-const onPods = ['rights', 'system-calls', 'supervision', 'hangs', 'neighbours'].map(
+const onPods = ['rights', 'system-calls', 'supervision', 'neighbours', ...(isNightly ? ['hangs'] : [])].map(
   (name) => `escape/${name}`,
 );
 /** What every engine has to do alike: start, commands, mounts, limits, the walls, the network rule, stop and remove. */
 const contract = 'engine/engine engine/docker posture exec-end mount-swap network-rule'.split(' ');
-/** Of what can happen to a cluster: all of it takes as long as a suite. */
-const clusterFaults = '(API server|etcd|kubelet) is killed|nothing is left';
+/** Of what can happen to a cluster, the ends of its front and of a node: all of it takes as long as a suite. */
+const clusterFaults = isNightly ? [] : ['-t', '(API server|kubelet) is killed|nothing is left'];
 
 /** A command of its own; `retry`: it is run again if it fails. */
 const plain = (name, limitS, command, more = {}) => ({ name, limitS, command, ...more });
@@ -148,7 +149,7 @@ export const phases = [
           ...onCluster,
           filters: ['network-wall', 'lost-node'],
         }),
-        suite('cluster-faults', 900, [...cluster, '--alone', '-t', clusterFaults], 'test/kubernetes/alone', {
+        suite('cluster-faults', 900, [...cluster, '--alone', ...clusterFaults], 'test/kubernetes/alone', {
           ...onCluster,
           filters: ['cluster-faults'],
         }),

@@ -2,8 +2,8 @@
  * `npm run test:kubernetes`: the tests of this folder, and some of what every engine has to pass, on the cluster of
  * `machine.sh env`. The first argument can name others instead: `--alone`, those in `alone/`, which kill parts of the
  * cluster or change its network, under whatever else runs there; `--escape`, the attacks in `test/escape` that apply to
- * pods. The other arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one. As many
- * test files run at a time as `CAI_TEST_USER` names users, but for `--alone`.
+ * pods. The other arguments are jest's. Exit status 2 if there is no cluster; `machine.sh start` provides one. Twice as many
+ * test files run at a time as `CAI_TEST_USER` names users, but for `--alone`: each has a namespace, and mostly waits for pods.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -54,14 +54,14 @@ if (defect === undefined) {
     ...files.map((each) => `--testMatch=**/test/${each}.test.ts`),
   ];
   const users = (process.env.CAI_TEST_USER ?? '').split(' ').filter((name) => name !== '');
-  const workers = suite === '--alone' ? 1 : users.length;
-  const options = ['--verbose', `--maxWorkers=${workers}`];
+  const all = suite === '--alone' ? users.slice(0, 1) : [...users, ...users];
+  const options = ['--verbose', `--maxWorkers=${all.length}`];
   const jestArgs = process.argv.slice(suite in suites ? 3 : 2);
   // What the test files of this run tell each other.
   const run = mkdtempSync(join(tmpdir(), 'cai-cluster-run-'));
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
-    env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes', CAI_TEST_RUN: run },
+    env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes', CAI_TEST_RUN: run, CAI_TEST_USER: all.join(' ') },
   });
   rmSync(run, { recursive: true });
   process.exitCode = status ?? 1;
