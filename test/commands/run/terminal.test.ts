@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { writeToken } from '../../../src/agent/editor-token';
 import { runCli } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
 const order = { kind: 'command', agent: 'claude', workspace: undefined, argv: ['true'], env: [] } as const;
@@ -25,7 +26,7 @@ describe('cai terminal', () => {
     ['something else', ['--help'], /no token.*Only the editor can run this/],
     ['a token that nobody was given', ['a'.repeat(32)], /unknown/],
   ])('explains itself for %s', async (_, args, text) => {
-    const { status, stdout, stderr } = await runCli(['terminal', ...args], { env });
+    const { status, stdout, stderr } = await runHere(['terminal', ...args], { env });
 
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(text);

@@ -105,8 +105,7 @@ test.each([
 
 test.each([
   ['speaks ACP', ['--acp', 'nobody'], {}],
-  ['prints its help', ['config', '--help'], {}],
-  ['prints help', ['--help'], {}],
+  ['prints help', ['config', '--help'], {}],
   ['prints the version', ['--version'], {}],
   ['runs in CI', ['config'], { CI: 'true' }],
   ['runs for somebody who wants no check', ['config'], { CAI_NO_UPDATE_CHECK: '1' }],

@@ -40,18 +40,7 @@ test('conversations on a terminal: answers, turns that are stopped, words typed 
   expect(shown).toContain('  stopping; Ctrl+C once more leaves\n');
 });
 
-test('Ctrl+C refuses what is asked and stops; Ctrl+C at the prompt leaves', async () => {
-  const shown = await onTerminal(['try', 'mock'], user, [
-    ['> ', 'permission Write\n'],
-    ['1, 2? ', '\u0003'],
-    ['\n> ', '\u0003'],
-  ]);
-
-  expect(shown).toContain('permission: reject');
-});
-
 test.each([
-  [['try', 'nobody', 'hi'], 1, 'Unsupported agent: nobody'],
   [['try', 'mock'], 2, 'cai: there is no prompt: give it as an argument, or on stdin\n'],
   [['try', 'mock', 'exit 3'], 1, 'cai: '],
 ])('%j ends with status %i', async (args, status, words) => {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { authorityOf, identityFor } from '../../../src/network/keys/authority';
 import { hastened } from '../../support/hastened';
 import type { Json } from '../../support/inbox';
-import { isNightly } from '../../support/nightly';
 import { residentBytes, untilIdle } from '../../support/processes';
 import { newFolder } from '../../support/temp-folder';
 import { CuttingProxy, type Cut } from './cutting-proxy';
@@ -28,12 +27,6 @@ afterEach(async () => {
   proxy = undefined;
   await server.close();
 });
-
-/** Numbers that look random, the same for each seed. */
-function numbersFrom(seed: number): () => number {
-  let state = seed;
-  return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-}
 
 function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
@@ -75,36 +68,6 @@ async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv 
 }
 
 describe('a connection', () => {
-  test.each(upTo(isNightly ? 6 : 1))(
-    'goes on with every message once and in order, wherever its sockets break: seed %d',
-    async (seed) => {
-      const random = numbersFrom(seed);
-      const count = 400;
-      const pad = (): string => 'é'.repeat(random() ** 4 * 10_000);
-      let cuts = 25;
-      // Some break before they are open.
-      const place = (): number => Math.ceil(random() ** 2 * 80_000);
-      await startOver(() => (cuts-- > 0 ? { to: place(), from: place() } : undefined), {
-        ...quiet,
-        ...hastened,
-      });
-
-      for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: pad() });
-      await editor.inbox.response(count);
-
-      expect(await editor.leave()).toBe(0);
-      expect(proxy!.broken).toBe(25);
-      // One that broke before the client knew of it has no messages.
-      const [connection, ...others] = server.begun.filter(({ received }) => received > 0);
-      expect(others).toEqual([]);
-      const got = editor.inbox.takeAll();
-      const said = got.filter(({ method }) => method === '_said');
-      expect(connection!.inbox.takeAll().map(({ id }) => id)).toEqual(upTo(count));
-      expect(said.map(({ params }) => (params as Json).number)).toEqual(upTo(count));
-      expect(got.flatMap(({ id }) => id ?? [])).toEqual(upTo(count - 1));
-    },
-  );
-
   test.each([1011, undefined])('goes on after the end of a socket with %s', async (code) => {
     const { editor, connection } = await startHere();
     connection.send({ method: '_one' });

@@ -93,13 +93,13 @@ describe.each(ways)('the SDK over %s', (_, streamTo) => {
     editor.connection.close();
   });
 
-  test('gets 2,000 updates in order, before the answer', async () => {
+  test('gets 300 updates in order, before the answer', async () => {
     const editor = await connect(streamTo('flood'));
     const id = await editor.open('a');
-    await editor.prompt(id, '2000 2000');
+    await editor.prompt(id, '300 2000');
 
     const numbers = editor.textsOf(id).map((text) => parseInt(text));
-    expect(numbers).toEqual(Array.from({ length: 2_000 }, (_, n) => n));
+    expect(numbers).toEqual(Array.from({ length: 300 }, (_, n) => n));
     editor.connection.close();
   });
 

@@ -1,4 +1,4 @@
-/** Two clients, each with a process of its own that the test plays. */
+/** Two clients, each with a process of its own that the test plays. Who gets what in which order: `traffic.property.test.ts`. */
 import type { Line } from '../../../../src/rpc/splice';
 import type { LiveSession } from '../../../../src/served/server/traffic/live-session';
 import { Keeper } from '../../../../src/served/server/outbox';
@@ -489,38 +489,7 @@ describe('while the past is told to one client', () => {
   }
 });
 
-describe('two clients that load a session at the same time', () => {
-  test('have it in one process, and both get all of the past', () => {
-    const sessions = new Map<string, LiveSession>();
-    const [first, second] = [new Side(sessions), new Side(sessions)];
-    first.client(loads(1));
-    second.client(loads(2));
-    expect(second.sent()).toEqual([]);
-    first.process(says('past'));
-    first.process({ id: 1, result: {} });
-
-    expect(first.got()).toEqual([rpc(says('past')), rpc({ id: 1, result: {} })]);
-    expect(second.got()).toEqual([rpc(says('past')), rpc({ id: 2, result: {} })]);
-    expect(second.sent()).toEqual([]);
-  });
-
-  test.each([
-    ['fails', (first: Side) => first.process({ id: 1, error: { code: -32603, message: 'no' } })],
-    ['is not answered before the process ends', (first: Side) => first.traffic.end()],
-  ])('do not depend on each other: the first %s', (_, end) => {
-    const sessions = new Map<string, LiveSession>();
-    const [first, second] = [new Side(sessions), new Side(sessions)];
-    first.client(loads(1));
-    second.client(loads(2));
-    end(first);
-
-    expect(first.traffic.own).toEqual([]);
-    expect(second.sent()).toEqual([rpc(loads(2))]);
-    second.process({ id: 2, result: {} });
-    expect(second.got()).toEqual([rpc({ id: 2, result: {} })]);
-    expect(second.traffic.own).toHaveLength(1);
-  });
-
+describe('a client that waits for another to load a session', () => {
   /** The second waits for the first, and has said more. */
   function waiting(...more: readonly Json[]) {
     const sessions = new Map<string, LiveSession>();
@@ -531,7 +500,7 @@ describe('two clients that load a session at the same time', () => {
   }
   const closes = (id: unknown) => ({ id, method: 'session/close', params: { sessionId: 's' } });
 
-  test('have what they say of it meanwhile passed on in their order', () => {
+  test('has what it says of it meanwhile passed on in its order', () => {
     const { first, second } = waiting(prompts(3, 'hi'), closes(4));
     expect(second.got()).toEqual([]);
     first.sent();
@@ -539,14 +508,6 @@ describe('two clients that load a session at the same time', () => {
 
     expect(first.sent()).toMatchObject([{ method: 'session/prompt' }]);
     expect(second.got()).toMatchObject([{ id: 2 }, { id: 4 }]);
-  });
-
-  test('can cancel that while they wait', () => {
-    const { first, second } = waiting({ method: '$/cancel_request', params: { requestId: 2 } });
-
-    expect(second.got()).toMatchObject([{ id: 2, error: { code: -32800 } }]);
-    first.process({ id: 1, result: {} });
-    expect([second.got(), second.sent()]).toEqual([[], []]);
   });
 
   test('cannot have any number of bytes wait', () => {
@@ -564,27 +525,6 @@ describe('two clients that load a session at the same time', () => {
     const { second } = waiting(...many);
 
     expect(second.got()).toMatchObject([{ id: 1_002, error: { code: -32603 } }]);
-  });
-
-  test('wait for the other to close it, and then open it by themselves', () => {
-    const { home, guest } = joined();
-    home.client(closes(2));
-    guest.client(loads(3));
-    home.process({ id: 2, result: {} });
-
-    expect(guest.sent()).toEqual([rpc(loads(3))]);
-  });
-
-  test('may be gone when it is their turn', () => {
-    const sessions = new Map<string, LiveSession>();
-    const [first, second] = [new Side(sessions), new Side(sessions)];
-    first.client(loads(1));
-    second.client(loads(2));
-    second.traffic.end();
-    first.process({ id: 1, result: {} });
-
-    expect(second.got()).toEqual([]);
-    expect(first.traffic.own.map(({ isShared }) => isShared)).toEqual([false]);
   });
 });
 
@@ -617,162 +557,44 @@ test('when a process ends, guests hear that nothing is open any more', () => {
   ]);
 });
 
-describe('nobody waits for ever, or has a session that is gone', () => {
-  /** A home that loads `s`, and another client that waits for that. */
-  function waiting() {
-    const sessions = new Map<string, LiveSession>();
-    const [first, second] = [new Side(sessions), new Side(sessions)];
-    first.client(loads(1));
-    second.client(loads(2));
-    return { first, second };
-  }
+test('a session whose process is being stopped is opened once that has ended', () => {
+  const { home, guest } = two();
+  home.traffic.isStopping = true;
+  guest.client(loads('j'));
+  expect([guest.got(), guest.sent()]).toEqual([[], []]);
 
-  test('where an answer to a load names another session', () => {
-    const { first, second } = waiting();
-    first.process({ id: 1, result: { sessionId: 'other' } });
-
-    expect(second.got()).toMatchObject([{ id: 2 }]);
-    expect(first.traffic.own.map(({ id }) => id)).toEqual(['s']);
-  });
-
-  test('where the process is being stopped: its end is waited for', () => {
-    const { home, guest } = two();
-    home.traffic.isStopping = true;
-    guest.client(loads('j'));
-    expect([guest.got(), guest.sent()]).toEqual([[], []]);
-
-    home.traffic.end();
-    expect(guest.sent()).toEqual([rpc(loads('j'))]);
-  });
-
-  test('where an agent speaks of a session while it opens another', () => {
-    const sessions = new Map<string, LiveSession>();
-    const [one, other] = [new Side(sessions), new Side(sessions)];
-    one.client({ id: 1, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
-    one.process(says('late'));
-    other.client(loads(3, 'session/resume'));
-    expect([other.got(), other.sent()]).toEqual([[], []]);
-
-    one.process({ id: 1, result: { sessionId: 't' } });
-    expect(other.sent()).toEqual([rpc(loads(3, 'session/resume'))]);
-    expect([...sessions.keys()].sort()).toEqual(['s', 't']);
-  });
-
-  test('where two are guests of each other, and both clients go', () => {
-    const sessions = new Map<string, LiveSession>();
-    const sides = [new Side(sessions), new Side(sessions)] as const;
-    const about = (sessionId: string) => ({ params: { sessionId, cwd: '/w', mcpServers: [] } });
-    sides.forEach((side, n) => {
-      side.client({ id: 1, method: 'session/resume', ...about(`s${n}`) });
-      side.process({ id: 1, result: {} });
-    });
-    sides.forEach((side, n) => side.client({ id: 2, method: 'session/resume', ...about(`s${1 - n}`) }));
-    sides[0].traffic.clientGone();
-
-    expect(sides[1].traffic.own.map(({ isShared }) => isShared)).toEqual([false]);
-  });
-
-  test('where the client is gone that would be asked about no session', () => {
-    const { home } = joined();
-    home.traffic.clientGone();
-    home.sent();
-    home.process({ id: 5, method: 'session/request_permission', params: { sessionId: 'none' } });
-
-    expect(home.sent()).toMatchObject([{ id: 5, error: { code: -32603 } }]);
-  });
-
-  test('and a process that has ended has nothing open', () => {
-    const { home } = two();
-    home.client(prompts(2, 'hi'));
-    home.traffic.end();
-
-    expect(home.traffic.isWorking).toBe(false);
-  });
+  home.traffic.end();
+  expect(guest.sent()).toEqual([rpc(loads('j'))]);
 });
 
-describe('a guest', () => {
-  const cannotLoad = { error: { code: -32603, message: 'no' } };
+test('a guest that closes the session for itself need not answer any more, until it loads it again', () => {
+  const { home, guest } = joined();
+  home.process(asks(7));
+  const [{ id: requestId }] = guest.got() as [Json];
+  guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
+  expect(guest.got()).toEqual([
+    rpc({ method: '$/cancel_request', params: { requestId } }),
+    rpc({ id: 'c', result: {} }),
+  ]);
 
-  test('hears what is said in a turn while the home loads its session again', () => {
-    const { home, guest } = joined();
-    home.client(prompts(2, 'hi'));
-    home.client(loads('again'));
-    guest.got();
-    home.process(says('answer'));
+  home.process({ method: '$/cancel_request', params: { requestId: 7 } });
+  expect(guest.got()).toEqual([]);
+  home.process(asks(8));
+  guest.client(loads('l', 'session/resume'));
+  expect(guest.got()).toMatchObject([{ id: 'l' }, { method: 'session/request_permission' }]);
+});
 
-    expect(guest.got()).toEqual([rpc(says('answer'))]);
-  });
+test('a guest is still one when the past could not be told again', () => {
+  const { home, guest } = two({ bytes: 0, lines: 1 });
+  guest.client(loads('r', 'session/resume'));
+  home.process(says('a'));
+  home.process(says('b'));
+  guest.client(loads('j'));
+  home.process({ id: home.sent()[0]!.id, error: { code: -32603, message: 'no' } });
+  guest.got();
+  home.process(says('c'));
 
-  test('is asked once for a permission, also if that comes while it is told the past', () => {
-    const { home, guest } = two({ bytes: 0, lines: 1 });
-    home.process(says('a'));
-    home.process(says('b'));
-    guest.client(loads('j'));
-    home.process(asks(7));
-    home.process({ id: home.sent()[0]!.id, result: {} });
-
-    expect(guest.got()).toMatchObject([{ method: 'session/request_permission' }, { id: 'j' }]);
-  });
-
-  test('that closes the session for itself need not answer any more, until it loads it again', () => {
-    const { home, guest } = joined();
-    home.process(asks(7));
-    const [{ id: requestId }] = guest.got() as [Json];
-    guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
-    expect(guest.got()).toEqual([
-      rpc({ method: '$/cancel_request', params: { requestId } }),
-      rpc({ id: 'c', result: {} }),
-    ]);
-
-    home.process({ method: '$/cancel_request', params: { requestId: 7 } });
-    expect(guest.got()).toEqual([]);
-    home.process(asks(8));
-    guest.client(loads('l', 'session/resume'));
-    expect(guest.got()).toMatchObject([{ id: 'l' }, { method: 'session/request_permission' }]);
-  });
-
-  test('that closes the session while it is told the past is not asked', () => {
-    const { home, guest } = two({ bytes: 0, lines: 1 });
-    home.process(says('a'));
-    home.process(says('b'));
-    guest.client(loads('j'));
-    guest.client({ id: 'c', method: 'session/close', params: { sessionId: 's' } });
-    home.process(asks(7));
-    home.process({ id: home.sent()[0]!.id, result: {} });
-
-    expect(guest.got()).toMatchObject([{ id: 'c' }, { id: 'j' }]);
-  });
-
-  test('is still one when the past could not be told again', () => {
-    const { home, guest } = two({ bytes: 0, lines: 1 });
-    guest.client(loads('r', 'session/resume'));
-    home.process(says('a'));
-    home.process(says('b'));
-    guest.client(loads('j'));
-    home.process({ id: home.sent()[0]!.id, ...cannotLoad });
-    guest.got();
-    home.process(says('c'));
-
-    expect(guest.got()).toEqual([rpc(says('c'))]);
-  });
-
-  test('that loads twice is told the past twice, and nobody else', () => {
-    const { home, guest } = two({ bytes: 0, lines: 1 });
-    home.process(says('a'));
-    home.process(says('b'));
-    home.got();
-    guest.client(loads('j'));
-    guest.client(loads('k'));
-    const [once, again] = home.sent();
-    home.process({ id: once!.id, ...cannotLoad });
-    home.process(says('past'));
-    home.process({ id: again!.id, result: {} });
-
-    expect(home.got()).toEqual([]);
-    expect(guest.got()).toMatchObject([{ id: 'j', error: {} }, rpc(says('past')), { id: 'k', result: {} }]);
-    home.process(says('new'));
-    expect(guest.got()).toEqual([rpc(says('new'))]);
-  });
+  expect(guest.got()).toEqual([rpc(says('c'))]);
 });
 
 test('an agent that answers with a session that it has does not end the telling of its past', () => {
