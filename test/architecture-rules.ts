@@ -192,8 +192,16 @@ interface Edge {
   readonly isOfTypes: boolean;
 }
 
+const edgesBySources = new WeakMap<readonly Source[], Edge[]>();
+
 /** Who imports whom among the sources. */
 function edgesOf(sources: readonly Source[]): Edge[] {
+  const known = edgesBySources.get(sources) ?? newEdgesOf(sources);
+  edgesBySources.set(sources, known);
+  return known;
+}
+
+function newEdgesOf(sources: readonly Source[]): Edge[] {
   const paths = new Set(sources.map(({ path }) => path));
   return sources.flatMap(({ path: from, tree }) =>
     nodesOf(tree).flatMap((node) => {
@@ -260,9 +268,19 @@ function isIn(path: string, parts: readonly string[]): boolean {
   return parts.some((part) => (part.endsWith('/') ? path.startsWith(part) : path === part));
 }
 
-function nodesOf(node: ts.Node): ts.Node[] {
-  const found: ts.Node[] = [node];
-  node.forEachChild((child) => void found.push(...nodesOf(child)));
+const nodesByTree = new WeakMap<ts.Node, ts.Node[]>();
+
+/** The tree of a file with all below it. */
+function nodesOf(tree: ts.Node): ts.Node[] {
+  const known = nodesByTree.get(tree);
+  if (known !== undefined) return known;
+  const found: ts.Node[] = [];
+  const visit = (node: ts.Node): void => {
+    found.push(node);
+    node.forEachChild(visit);
+  };
+  visit(tree);
+  nodesByTree.set(tree, found);
   return found;
 }
 
