@@ -26,7 +26,7 @@ describe('a session in a folder whose workspace has grown', () => {
     const cwd = join(outer, 'sub');
     mkdirSync(cwd, { recursive: true });
     await world.session(cwd, 'one');
-    world.workspace('outer');
+    world.repository('outer');
 
     expect(await open(cwd)).toMatchObject({ error: refusal(cwd, cwd, outer) });
 
@@ -45,8 +45,8 @@ describe('where a repository within another is one no longer', () => {
   /** A session ran in the inner one; its agent runs on if `isRunning`. */
   async function begin(isRunning: boolean, config = ''): Promise<void> {
     world = await World.initialized({ config });
-    outer = world.workspace('outer');
-    repository = world.workspace('outer/repo');
+    outer = world.repository('outer');
+    repository = world.repository('outer/repo');
     session = await world.session(repository, 's1');
     if (isRunning) {
       const params = { sessionId: session.id };

@@ -22,8 +22,8 @@ const nowhere = expect.stringContaining('is no folder here, or no workspace that
 
 beforeEach(async () => {
   foreign = await worlds.after('the usual', async (owners) => {
-    owners.workspace('allowed/shop');
-    return await used(owners, owners.workspace('secret'), 'foreign-session-of-the-user');
+    owners.repository('allowed/shop');
+    return await used(owners, owners.repository('secret'), 'foreign-session-of-the-user');
   });
 });
 afterEach(() => worlds.end());

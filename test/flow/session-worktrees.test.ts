@@ -1,5 +1,13 @@
 /** `worktrees.per_session`: each session of a repository has a worktree and a branch of its own. */
-import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { endAgent, leave, sentTo } from '../support/dialogue';
 import { git } from '../support/git';
@@ -7,6 +15,7 @@ import type { Json } from '../support/inbox';
 import type { Puppet } from '../support/puppet';
 import { startTurn, type OpenSession } from '../support/turn';
 import type { World } from '../support/world';
+import { newFolder } from '../support/temp-folder';
 import { Worlds } from '../support/worlds';
 
 const config = '[worktrees]\nper_session = true\ncopy = [".env"]\n[restart]\nfirst_delay = "0s"\n';
@@ -14,15 +23,21 @@ const worlds = new Worlds();
 const repository = join(worlds.folder, 'shop');
 let world: World;
 
+/** What the repository is in each test. */
+const usual = newFolder();
+beforeAll(() => {
+  mkdirSync(join(usual, 'lib'));
+  git(usual, 'init', '-q', '-b', 'main');
+  writeFileSync(join(usual, 'file'), 'one\n');
+  writeFileSync(join(usual, 'lib/part'), 'part\n');
+  writeFileSync(join(usual, '.gitignore'), '.env\n');
+  writeFileSync(join(usual, '.env'), 'KEY=1\n');
+  git(usual, 'add', '-A');
+  git(usual, 'commit', '-q', '-m', 'one');
+});
+
 beforeEach(async () => {
-  mkdirSync(join(repository, 'lib'), { recursive: true });
-  git(repository, 'init', '-q', '-b', 'main');
-  writeFileSync(join(repository, 'file'), 'one\n');
-  writeFileSync(join(repository, 'lib/part'), 'part\n');
-  writeFileSync(join(repository, '.gitignore'), '.env\n');
-  writeFileSync(join(repository, '.env'), 'KEY=1\n');
-  git(repository, 'add', '-A');
-  git(repository, 'commit', '-q', '-m', 'one');
+  cpSync(usual, repository, { recursive: true });
   world = await worlds.begin({ config });
 });
 afterEach(() => worlds.end());

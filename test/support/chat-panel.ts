@@ -16,9 +16,11 @@ export function chatsAgent(options: Json): string[] {
 
 /** Of one user of a server. */
 export class ChatPanel {
+  /** `prefix` makes its conversations others than those of another panel. */
   constructor(
     private readonly url: string,
     readonly headers: Readonly<Record<string, string>>,
+    private readonly prefix = '',
   ) {}
 
   async post(
@@ -27,10 +29,12 @@ export class ChatPanel {
     headers: Record<string, string> = {},
     signal?: AbortSignal,
   ): Promise<Response> {
+    const { composerId } = body;
+    const named = typeof composerId === 'string' ? { composerId: this.prefix + composerId } : {};
     return await fetch(`${this.url}/acp/${path}`, {
       method: 'POST',
       headers: { ...this.headers, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...body, ...named }),
       signal: signal ?? null,
     });
   }

@@ -122,10 +122,16 @@ export class World {
     return world;
   }
 
-  /** A workspace with a git repository: `/folder/name`. Made when first named. */
+  /** A workspace without git, which `cai` would start each time it looks for a root: `/folder/name`. Made when first named. */
   workspace(name: string): string {
     const path = join(this.folder, name);
-    if (existsSync(join(path, '.git'))) return path;
+    if (!existsSync(join(path, '.git')) && !existsSync(join(path, marker))) this.file(join(name, marker), '');
+    return path;
+  }
+
+  /** The same, with a git repository. */
+  repository(name: string): string {
+    const path = join(this.folder, name);
     // The least that git takes for a repository, without a process for each.
     for (const part of ['objects', 'refs']) mkdirSync(join(path, '.git', part), { recursive: true });
     writeFileSync(join(path, '.git/HEAD'), 'ref: refs/heads/main\n');
@@ -289,12 +295,15 @@ export class World {
 
 let lastSerial = 0;
 
-/** The top level of the git repository that a folder lies in, else the folder. */
+/** The file that makes a folder the root of a workspace. */
+const marker = '.containai/config.toml';
+
+/** The root of the workspace that a folder lies in, else the folder. */
 function rootOf(cwd: string): string {
   if (!existsSync(cwd)) return cwd;
   const folder = realpathSync(cwd);
   for (let root = folder; root !== dirname(root); root = dirname(root)) {
-    if (existsSync(join(root, '.git'))) return root;
+    if (existsSync(join(root, '.git')) || existsSync(join(root, marker))) return root;
   }
   return cwd;
 }

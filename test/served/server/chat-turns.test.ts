@@ -16,11 +16,19 @@ const deaf = JSON.stringify({ updates: [thought('hears nothing')], deaf: true })
 let server: Served;
 let panel: ChatPanel;
 
-afterEach(() => server.end());
+/** One for each way to start it. */
+const servers = new Map<string, Served>();
+let count = 0;
 
+afterAll(() => Promise.all([...servers.values()].map((each) => each.end())));
+
+/** Takes the server that is started so, with conversations of this test alone. */
 async function start(options: Json = {}, env: NodeJS.ProcessEnv = {}): Promise<void> {
-  server = await Served.start({ agents: { chats: chatsAgent(options) }, args: ['--chat', folder], env });
-  panel = new ChatPanel(server.url, server.owner);
+  const name = JSON.stringify([options, env]);
+  const agents = { chats: chatsAgent(options) };
+  server = servers.get(name) ?? (await Served.start({ agents, args: ['--chat', folder], env }));
+  servers.set(name, server);
+  panel = new ChatPanel(server.url, server.owner, `${++count}-`);
 }
 
 function thought(text: string): Json {
@@ -80,7 +88,8 @@ test('a permission that is asked for after that is not given either', async () =
 });
 
 test('of messages to a conversation that is being opened, the last one is sent', async () => {
-  await start();
+  // No other test has this server, so the first conversation waits for its agent to start.
+  await start({ capabilities: {} });
   const messages = [await panel.say('first'), await panel.say('second')];
   const [first, second] = await Promise.all(messages.map(rest));
 

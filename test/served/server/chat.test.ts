@@ -23,17 +23,15 @@ const folder = newFolder();
 
 let server: Served;
 let panel: ChatPanel;
+let count = 0;
 
-async function start(...args: string[]): Promise<void> {
-  server = await Served.start({ agents, args });
-  panel = new ChatPanel(server.url, server.owner);
-}
+beforeAll(async () => (server = await Served.start({ agents, args: ['--chat', folder] })));
+afterAll(() => server.end());
 
-afterEach(() => server.end());
+/** Conversations of each test. */
+beforeEach(() => (panel = new ChatPanel(server.url, server.owner, `${++count}-`)));
 
 test('a message is answered by lines, and a conversation is a session', async () => {
-  await start('--chat', folder);
-
   const sessionId = expect.any(String) as string;
   const answer = [
     { type: 'text', content: 'echo: hello' },
@@ -44,13 +42,12 @@ test('a message is answered by lines, and a conversation is a session', async ()
     ...answer,
   ]);
   expect(await panel.ask('hello')).toEqual(answer);
-  expect(await panel.metric('sessions')).toBe(1);
+  const before = await panel.metric('sessions');
   await panel.ask('hello', 'another');
-  expect(await panel.metric('sessions')).toBe(2);
+  expect(await panel.metric('sessions')).toBe(before + 1);
 });
 
 test('a permission is a line, and is given by a second request', async () => {
-  await start('--chat', folder);
   const lines = await panel.say('permission Go');
   const asked = await lineOf(lines, 'permission');
   const [{ optionId }] = asked.options as [{ optionId: string }];
@@ -63,7 +60,6 @@ test('a permission is a line, and is given by a second request', async () => {
 });
 
 test('a panel that cancels, or leaves, ends the turn', async () => {
-  await start('--chat', folder);
   const lines = await panel.say('hello; wait');
   await lineOf(lines, 'text');
   await panel.post('cancel', { composerId: 'c' });
@@ -79,8 +75,6 @@ test('a panel that cancels, or leaves, ends the turn', async () => {
 });
 
 test('what cannot be served is said', async () => {
-  await start('--chat', folder);
-
   expect((await panel.post('sendMessage', { composerId: 'c' })).status).toBe(400);
   expect((await panel.post('sendMessage', { composerId: 'c', message: 'm', provider: 'x' })).status).toBe(
     400,
@@ -98,7 +92,6 @@ test('what cannot be served is said', async () => {
 });
 
 test('a server outlives the conversation that is cancelled while it cannot be opened', async () => {
-  await start('--chat', folder);
   const failing = panel.say('hello', 'd', { cwd: '/no/such/folder' });
   await Promise.all([panel.post('cancel', { composerId: 'd' }), failing]);
   await rest(await failing);
@@ -107,7 +100,6 @@ test('a server outlives the conversation that is cancelled while it cannot be op
 });
 
 test('a server outlives whatever an agent writes', async () => {
-  await start('--chat', folder);
   const provider = { id: 'acp:odd' };
   const kinds = [5, { toString: 1 }].map((sessionUpdate) => ({ sessionUpdate }));
   const updates = [undefined, null, 5, {}, ...kinds, { sessionUpdate: 'agent_message_chunk', content: null }];
@@ -120,15 +112,15 @@ test('a server outlives whatever an agent writes', async () => {
 });
 
 test('the first agent is the same with and without its name', async () => {
-  await start('--chat', folder);
   await panel.ask('hello');
+  const figures = async () => [await panel.metric('connections'), await panel.metric('sessions')];
+  const before = await figures();
   await panel.ask('again', 'c', { provider: { id: 'acp:mock' } });
 
-  expect([await panel.metric('connections'), await panel.metric('sessions')]).toEqual([1, 1]);
+  expect(await figures()).toEqual(before);
 });
 
 test('what stands for nothing is not there', async () => {
-  await start('--chat', folder);
   const permission = { composerId: 'c', permissionId: '1', optionId: 'allow' };
 
   expect((await panel.post('cancel', { composerId: 'c' })).status).toBe(404);
@@ -140,7 +132,9 @@ test('what stands for nothing is not there', async () => {
 });
 
 test('conversations that nobody has used for the longest time make room', async () => {
-  await start('--chat', folder);
+  // The sessions of the server are counted.
+  const alone = await Served.start({ agents, args: ['--chat', folder] });
+  panel = new ChatPanel(alone.url, alone.owner);
   const open = await panel.say('hello; wait', 'waits');
   await lineOf(open, 'text');
   for (let count = 0; count < 33; count++) await panel.ask('hello', String(count));
@@ -152,10 +146,13 @@ test('conversations that nobody has used for the longest time make room', async 
   await panel.post('cancel', { composerId: 'waits' });
   expect((await rest(open)).at(-1)).toEqual({ type: 'done', stopReason: 'cancelled' });
   await panel.ask('hello', '0');
+  await alone.end();
 });
 
 test('without --chat there is nothing', async () => {
-  await start();
+  const without = await Served.start({ agents });
+  const nothing = new ChatPanel(without.url, without.owner);
 
-  expect((await panel.post('sendMessage', { composerId: 'c', message: 'm' })).status).toBe(404);
+  expect((await nothing.post('sendMessage', { composerId: 'c', message: 'm' })).status).toBe(404);
+  await without.end();
 });

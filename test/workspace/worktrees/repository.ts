@@ -1,9 +1,12 @@
 /** A user's repository, with a commit, for tests of worktrees. */
-import { mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { git } from '../../support/git';
 import { newFolder } from '../../support/temp-folder';
+
+/** What each user begins with, which is made once. */
+let usual: string | undefined;
 
 /** One user, with one repository. */
 export class Repository {
@@ -14,13 +17,17 @@ export class Repository {
 
   /** Its branch is `main`, with the files `file` and `.gitignore`. */
   constructor() {
+    if (usual === undefined) {
+      mkdirSync(this.root);
+      git(this.root, 'init', '-q', '--template=', '-b', 'main');
+      this.write('file', 'one\n');
+      this.write('.gitignore', '.env\nnode_modules\n');
+      this.commit('one');
+      usual = newFolder();
+      cpSync(this.root, usual, { recursive: true, preserveTimestamps: true });
+    } else cpSync(usual, this.root, { recursive: true, preserveTimestamps: true });
     mkdirSync(this.home);
-    mkdirSync(this.root);
-    git(this.root, 'init', '-q', '-b', 'main');
-    this.write('file', 'one\n');
-    this.write('.gitignore', '.env\nnode_modules\n');
-    this.commit('one');
-    for (const [key, value] of [['name', 't'], ['email', 't@t']]) git(this.home, 'config', '--file', join(this.home, '.gitconfig'), `user.${key}`, value!); // prettier-ignore
+    writeFileSync(join(this.home, '.gitconfig'), '[user]\n\tname = t\n\temail = t@t\n');
   }
 
   /** Writes a file below the work tree, or below `root`. */
