@@ -211,22 +211,22 @@ describe('a turn', () => {
 });
 
 describe('output without measure', () => {
-  test('of 100 MB arrives', async () => {
+  test('of 70 MB arrives', async () => {
     const editor = await open();
     const { sessionId } = await editor.session();
 
-    const answer = await editor.prompt(sessionId, 'much 100');
+    const answer = await editor.prompt(sessionId, 'much 70');
 
     expect(answer.stopReason).toBe('end_turn');
     const lengths = editor.updates.map((update) => JSON.stringify(update).length);
-    expect(lengths.filter((length) => length > 1_000_000)).toHaveLength(100);
+    expect(lengths.filter((length) => length > 1_000_000)).toHaveLength(70);
     editor.updates.length = 0;
     // What fits of it is kept.
     const { cwd, sessions } = editor.place;
     const transcript = statSync(join(sessions, `${sessionId}.ndjson`)).size;
     expect([transcript > 60 * 2 ** 20, transcript <= 64 * 2 ** 20]).toEqual([true, true]);
     await editor.connection.agent.request('session/load', { sessionId, cwd, mcpServers: [] });
-    expect(editor.text('user_message_chunk')).toBe('much 100');
+    expect(editor.text('user_message_chunk')).toBe('much 70');
   });
 
   test('in one line is left out, and the turn goes on', async () => {
@@ -438,9 +438,6 @@ describe('cancelling', () => {
 
 describe('a start that fails', () => {
   test.each([
-    ['a time-out', 'Error: connect ETIMEDOUT 1.2.3.4:443'],
-    ['a refused connection', 'connect ECONNREFUSED 127.0.0.1:443'],
-    ['a connection that was reset', 'read ECONNRESET'],
     ['too many requests', 'HTTP 429'],
     ['one after the chat has begun', 'HTTP 429', 'early'],
   ])('with %s is repeated', async (_what, words, when = 'fail') => {
@@ -465,12 +462,6 @@ describe('a start that fails', () => {
     ],
     ['once where output has come', 'late 9 connect ETIMEDOUT', 1, /ETIMEDOUT/],
     [
-      'once for a model that nobody knows',
-      'fail 9 Cannot use this model: x',
-      1,
-      /"cursor-agent models" lists/,
-    ],
-    [
       'once where it has said nothing',
       'exit 7',
       1,
@@ -482,7 +473,6 @@ describe('a start that fails', () => {
       1,
       /Send the prompt again in a while/,
     ],
-    ['once for a folder that is not trusted', 'fail 9 Workspace Trust Required', 1, /cai-cursor --trust/],
   ])('is tried %s, and told', async (_what, prompt, starts, message) => {
     const editor = await usual(hastened);
     const { sessionId } = await editor.session();
@@ -500,9 +490,9 @@ describe('a start that fails', () => {
     const editor = await usual(hastened);
     const { sessionId } = await editor.session();
 
-    await editor.prompt(sessionId, 'fail 2 {"error":{"code":429,"retry_after":"7"}}');
+    await editor.prompt(sessionId, 'fail 1 {"error":{"code":429,"retry_after":"7"}}');
 
-    expect(editor.stderr.match(/again in \d s/g)).toEqual(['again in 7 s', 'again in 7 s']);
+    expect(editor.stderr.match(/again in \d s/g)).toEqual(['again in 7 s']);
   });
 
   test.each([
