@@ -45,9 +45,15 @@ const options = {
     'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
   },
   loader: { '.node': 'empty' },
-  // The caches are of this build.
-  banner: { js: `// ${randomUUID()}` },
   logLevel: 'error',
+};
+
+/** What `bin/cai` loads is a function, whose first line says of which build it is: the caches are of that build. */
+const loadedByCai = {
+  banner: {
+    js: `// ${randomUUID()}\n(function (exports, require, module, __filename, __dirname) {`,
+  },
+  footer: { js: '})' },
 };
 
 /** The commands take our errors from `main`, which has to know those of each. */
@@ -67,7 +73,7 @@ const bundled = new Set(['node_modules/@devcontainers/cli']);
 /** What this build has written, below `dist`; of folders that are copied, their names. */
 const written = new Set(['devcontainers-cli', 'LICENCES.txt']);
 
-await build({ ...options, entryPoints: ['src/main.ts'] });
+await build({ ...options, ...loadedByCai, entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
 // `bin/cai-cursor`, an agent of its own, of which `cai` loads nothing.
@@ -99,6 +105,7 @@ cpSync(join(root, 'node_modules/@devcontainers/cli'), join(root, 'dist/devcontai
 declareTypes(['embed/index', 'embed/connect', 'embed/message', 'errors']);
 await build({
   ...options,
+  ...loadedByCai,
   entryPoints: commands.map((name) => `src/commands/${name}.ts`),
   plugins: [sharedErrors],
 });
