@@ -56,6 +56,38 @@ const loadedByCai = {
   footer: { js: '})' },
 };
 
+/**
+ * Parts of Node that are slow to load are loaded when one of their names is used: an editor that waits mostly needs none of
+ * them. ssh2 looks at zlib as soon as it is loaded, and has agents of HTTP: it is never asked to compress, nor for those.
+ */
+const lateParts = {
+  name: 'parts of Node that are loaded late',
+  setup({ onResolve, onLoad }) {
+    const parts =
+      /^(?:node:)?(child_process|dns|dns\/promises|http|https|net|readline|readline\/promises|tls|v8|zlib)$/;
+    onResolve({ filter: parts }, ({ path, importer, namespace }) => {
+      if (namespace === 'late') return { path, external: true };
+      const isUnused = path === 'zlib' && importer.includes('/node_modules/ssh2/');
+      return { path: isUnused ? 'unused' : `node:${parts.exec(path)[1]}`, namespace: 'late' };
+    });
+    onResolve({ filter: /^\.\/http-agents\.js$/ }, () => ({ path: 'unused', namespace: 'late' }));
+    onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
+      if (path === 'unused')
+        return { contents: 'exports.constants = {}; exports.createInflate = () => ({ _handle: {} });' };
+      const names = Object.keys(await import(path)).filter((name) => name !== 'default');
+      return {
+        contents: `for (const name of ${JSON.stringify(names)})
+          Object.defineProperty(exports, name, {
+            enumerable: true,
+            configurable: true,
+            get() { return (this[name] = require('${path}')[name]); },
+            set(value) { Object.defineProperty(this, name, { value, writable: true, enumerable: true }); },
+          });`,
+      };
+    });
+  },
+};
+
 /** The commands take our errors from `main`, which has to know those of each. */
 const sharedErrors = {
   name: 'shared errors',
@@ -73,7 +105,7 @@ const bundled = new Set(['node_modules/@devcontainers/cli']);
 /** What this build has written, below `dist`; of folders that are copied, their names. */
 const written = new Set(['devcontainers-cli', 'LICENCES.txt']);
 
-await build({ ...options, ...loadedByCai, entryPoints: ['src/main.ts'] });
+await build({ ...options, ...loadedByCai, plugins: [lateParts], entryPoints: ['src/main.ts'] });
 // For other programs, which have nothing else of ours in their process.
 await build({ ...options, entryPoints: ['src/embed/index.ts'] });
 // `bin/cai-cursor`, an agent of its own, of which `cai` loads nothing.
@@ -107,7 +139,7 @@ await build({
   ...options,
   ...loadedByCai,
   entryPoints: commands.map((name) => `src/commands/${name}.ts`),
-  plugins: [sharedErrors],
+  plugins: [sharedErrors, lateParts],
 });
 
 writeFileSync(join(root, 'dist/LICENCES.txt'), [...bundled].sort().map(licenceOf).join('\n'));

@@ -69,6 +69,17 @@ describe('cai', () => {
     expect(stderr).toBe(expected);
   });
 
+  test('loads no part of Node for TLS or for packed bytes before one of its names is used', async () => {
+    const program = join(newFolder(), 'watched.cjs');
+    const look = "process.on('exit', () => process.stderr.write(process.moduleLoadList.join()));";
+    writeFileSync(program, `${look} require(${JSON.stringify(cai)});`);
+
+    const { stdout, stderr } = await runCli(['exec', '--help'], { program });
+
+    expect(stdout).toContain('Runs a command');
+    expect(stderr).not.toMatch(/NativeModule (?:tls|https|zlib)/);
+  });
+
   describe('in each file that is built', () => {
     const dist = join(dirname(cai), '../dist');
     const built = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>

@@ -6,7 +6,6 @@ import { originOf, resolveEngine } from './docker/context';
 import { DockerEngine } from './docker/docker-engine';
 import type { Engine } from './engine';
 import { findCluster, nameOf } from './kubernetes/api/kubeconfig';
-import { KubernetesEngine } from './kubernetes/kubernetes-engine';
 
 /** What of the user's configuration says which engine is meant. */
 type EngineSettings = Pick<Config, 'engine' | 'kubernetes' | 'network'>;
@@ -52,6 +51,9 @@ function kubernetes(host: Host, settings: EngineSettings, context: string | unde
   const registry = new Registry(host, settings.network);
   return {
     shown: nameOf(cluster),
-    connect: async () => KubernetesEngine.connect(cluster, settings.kubernetes, host.folders.state, registry),
+    connect: async () => {
+      const { KubernetesEngine } = await import('./kubernetes/kubernetes-engine');
+      return KubernetesEngine.connect(cluster, settings.kubernetes, host.folders.state, registry);
+    },
   };
 }
