@@ -2,8 +2,9 @@
  * `npm run build`: bundles `src` into `dist`, writes the types of the package's entry, then has V8 compile what an editor waits for,
  * so that no start has to.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import {
   copyFileSync,
   cpSync,
@@ -18,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { build as bundle } from 'esbuild';
 import ts from 'typescript';
+import { fakeEngine } from './fake-engine.mjs';
 
 const root = join(import.meta.dirname, '..');
 const commands = ['acp/acp', 'acp/agent-on-terminal', 'acp/connection', 'commands'];
@@ -157,12 +159,18 @@ try {
   const agent = JSON.stringify([process.execPath, join(root, 'fixtures/mock-acp-server'), '--acp']);
   writeFileSync(join(home, '.config/containai/config.toml'), `[agents.mock]\ncommand = ${agent}\n`);
   // The first run records what the agent answers; in the second that is known.
-  compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
-  compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
-  compile(['exec', '--workspace', workspace, '--', 'true'], { DOCKER_HOST: `unix://${home}/no-engine` });
+  await compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
+  await compile(['--acp', 'mock'], { CAI_ACP_DIRECT_SPAWN: '1' });
+  const socket = join(home, 'engine');
+  const engine = fakeEngine(socket);
+  const exec = ['exec', '--workspace', workspace, '--agent', 'mock', '--', 'true'];
+  // The first run makes the container; in the second it is there.
+  for (const args of [exec, exec]) await compile(args, { DOCKER_HOST: `unix://${socket}` });
+  engine.close();
+  engine.closeAllConnections();
 
-  /** Runs `cai` as an editor that opens a session. */
-  function compile(args, variables) {
+  /** Runs `cai` as an editor that opens a session; resolves when it has ended. */
+  async function compile(args, variables) {
     const clientInfo = { name: 'build', version: '1' };
     const calls = [
       ['initialize', { protocolVersion: 1, clientInfo, clientCapabilities: {} }],
@@ -173,7 +181,14 @@ try {
     );
     const env = { PATH: process.env.PATH, HOME: home, CAI_BUILD: '1', ...variables };
     const program = join(root, 'bin/cai');
-    spawnSync(process.execPath, [program, ...args], { cwd: home, env, input: input.join('') });
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: home,
+      env,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    // Not all read it.
+    child.stdin.on('error', () => undefined).end(input.join(''));
+    await once(child, 'close');
   }
 } finally {
   rmSync(home, { recursive: true, force: true });
