@@ -14,7 +14,8 @@ import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
 import { startWithinLimit } from './served-limit';
 import { ownerOf, provideServices, removeWithServices } from './services';
-import { containerName, label, type Settings } from './spec/spec';
+import { containerName, label, type Named, type Settings } from './spec/spec';
+import { SshConnection } from './ssh/ssh';
 
 interface ContainerRequest extends MakeRequest {
   readonly findImage: () => Promise<ImageInfo | undefined>;
@@ -23,6 +24,8 @@ interface ContainerRequest extends MakeRequest {
   /** Is told of images that are pulled. */
   readonly progress: Progress;
   readonly isFresh: boolean;
+  /** The container as somebody has just looked at it; `undefined` in it: there was none. */
+  readonly seen?: { readonly info: ContainerInfo | undefined } | undefined;
   /** How many containers may run in the folders of somebody who may use no others. */
   readonly mostServed: number;
 }
@@ -59,19 +62,22 @@ class Provision {
   #hasStarted = false;
   /** Id of the container that was there first; empty if there was no container. */
   #firstId: string | undefined;
+  #seen: ContainerRequest['seen'];
 
   constructor(
     private readonly engine: Engine,
     private readonly request: ContainerRequest,
   ) {
     this.#name = containerName(request.settings);
+    this.#seen = request.seen;
   }
 
   /** `undefined`: something was done, and the container has to be looked at again. */
   async step(): Promise<RunningContainer | undefined> {
     const { engine } = this;
     const { settings, tell } = this.request;
-    const info = await engine.inspectContainer(this.#name);
+    const { info } = this.#seen ?? { info: await engine.inspectContainer(this.#name) };
+    this.#seen = undefined;
     const action = await this.#decide(info).catch(async (reason: unknown) => {
       if (info === undefined || isAsIn(info, await engine.inspectContainer(info.id))) throw reason;
     });
@@ -231,4 +237,47 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
     if (now?.state !== 'created') return;
   }
   await removeWithServices(engine, ownerOf(info));
+}
+
+/** What was found ahead. */
+export interface Ahead {
+  /** The container of that name; `undefined`: there is none. */
+  readonly info: ContainerInfo | undefined;
+  /** A connection to it, if it runs and is as it was made. Nothing runs on it before it is taken. */
+  readonly connection: Promise<SshConnection> | undefined;
+}
+
+/** Looks at the container, and connects: sshd takes longer to begin than everything else to be looked at. Rejects as the engine does. */
+export async function lookAhead(engine: Engine, wanted: Named, privateKey: string): Promise<Ahead> {
+  const info = await engine.inspectContainer(containerName(wanted));
+  if (info?.state !== 'running' || tamperingOf(info, wanted) !== undefined)
+    return { info, connection: undefined };
+  const { [label.hostKey]: hostKey = '' } = info.labels;
+  const connection = connectTo(engine, { ...info, hostKey }, privateKey);
+  // Whoever takes it hears of it.
+  connection.catch(() => undefined);
+  return { info, connection };
+}
+
+/**
+ * A connection to a container: the one that was opened ahead, if that is to the very start of this one, else it is ended.
+ * Rejects as `SshConnection.open` does.
+ */
+export async function connectTo(
+  engine: Engine,
+  container: Pick<RunningContainer, 'id' | 'name' | 'pid' | 'startedAt' | 'hostKey'>,
+  privateKey: string,
+  ahead?: Ahead,
+): Promise<SshConnection> {
+  const { id, name, startedAt, hostKey } = container;
+  const isIt = ahead?.info?.id === id && ahead.info.startedAt === startedAt;
+  if (isIt && ahead.connection !== undefined) return await ahead.connection;
+  ahead?.connection?.then((unused) => unused.end()).catch(() => undefined);
+  return await SshConnection.open({
+    connect: () => engine.connectTo(container),
+    hostKey,
+    privateKey,
+    container: name,
+    lookCommand: engine.lookCommand(name),
+  });
 }

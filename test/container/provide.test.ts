@@ -2,7 +2,7 @@ import { Host } from '../../src/system/host';
 import type { ContainerProcess } from '../../src/container/engine/container-processes';
 import type { ContainerInfo } from '../../src/container/engine/container-info';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
-import { provideContainer } from '../../src/container/provide';
+import { connectTo, lookAhead, provideContainer } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { openProgress } from '../../src/container/image/progress';
 import { label } from '../../src/container/spec/spec';
@@ -65,6 +65,69 @@ describe('provideContainer, where there is no image to make another one from', (
     expect(await provideContainer(engineWith({}), request({}))).toMatchObject({
       hostKey: expect.any(String) as string,
     });
+  });
+});
+
+describe('a container that is looked at ahead', () => {
+  const { workspace, agent, hostUser, authorizedKey } = settings();
+  const named = { workspace, agent, hostUser, authorizedKey };
+  const refusal = new CaiError('CONTAINER_START', 'no way in');
+  let entered: string[];
+
+  function engine(changes: Parameters<typeof containerInfo>[0]): Engine {
+    entered = [];
+    return {
+      ...engineWith(changes),
+      lookCommand: () => '',
+      connectTo: ({ id }: { id: string }) => {
+        entered.push(id);
+        return Promise.reject(refusal);
+      },
+    };
+  }
+
+  test('is connected to, and who takes the connection hears how that goes', async () => {
+    const door = engine({});
+    const ahead = await lookAhead(door, named, '');
+    const container = await provideContainer(door, request({}));
+
+    await expect(connectTo(door, container, '', ahead)).rejects.toBe(refusal);
+
+    expect(entered).toEqual([container.id]);
+  });
+
+  test.each([
+    ['is not as it was made', { user: '0:0' }],
+    ['does not run', { state: 'exited', isRunning: false }],
+    ['stands still', { state: 'paused' }],
+  ])('is not connected to where it %s', async (_, changes) => {
+    const { info, connection } = await lookAhead(engine(changes), named, '');
+
+    expect(info).toMatchObject(changes);
+    expect(connection).toBeUndefined();
+    expect(entered).toEqual([]);
+  });
+
+  test('is not looked at again', async () => {
+    const looks = { ...engine({}), inspectContainer: () => Promise.reject(refusal) };
+
+    const container = await provideContainer(looks, request({ seen: { info: containerInfo({}) } }));
+
+    expect(container).toMatchObject({ id: containerInfo({}).id });
+  });
+
+  test('has its connection ended where another start of it is used', async () => {
+    const end = jest.fn();
+    const ahead = {
+      info: containerInfo({ startedAt: 1 }),
+      connection: Promise.resolve({ end } as unknown as Awaited<ReturnType<typeof connectTo>>),
+    };
+    const door = engine({ startedAt: 2 });
+    const container = await provideContainer(door, request({}));
+
+    await expect(connectTo(door, container, '', ahead)).rejects.toBe(refusal);
+
+    expect(end).toHaveBeenCalledTimes(1);
   });
 });
 

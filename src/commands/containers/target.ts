@@ -15,10 +15,16 @@ import { imageRequestOf, type ImageRequest } from '../../container/image/image-r
 import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';
 import { endedAtOnce, noRoomIn } from '../../container/make';
-import { provideContainer, type RunningContainer } from '../../container/provide';
+import {
+  connectTo,
+  lookAhead,
+  provideContainer,
+  type Ahead,
+  type RunningContainer,
+} from '../../container/provide';
 import { settingsForUse } from '../../container/spec/settings';
 import type { Settings } from '../../container/spec/spec';
-import { SshConnection } from '../../container/ssh/ssh';
+import type { SshConnection } from '../../container/ssh/ssh';
 import { WorkspaceCopy } from '../../container/copy/copy';
 import { CaiError } from '../../errors';
 import type { Config } from '../../config/config';
@@ -83,6 +89,9 @@ export class Target {
     private readonly host: Host,
     /** Whom to tell what happens before a command runs. */
     readonly voice: Voice,
+    private readonly privateKey: string,
+    /** Of what was looked at, and opened, before. */
+    private ahead: Ahead | undefined,
   ) {}
 
   /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
@@ -99,7 +108,11 @@ export class Target {
     // It answers while we look at files.
     const connecting = findEngine(host, config, options.context).connect();
     connecting.catch(() => undefined);
-    const { publicKey: authorizedKey } = await clientKey(host.folders.state);
+    const { publicKey: authorizedKey, privateKey } = await clientKey(host.folders.state);
+    const isFresh = options.fresh === true;
+    const named = { workspace: root, agent, hostUser: host.user, authorizedKey };
+    const looking = isFresh ? undefined : connecting.then((found) => lookAhead(found, named, privateKey));
+    looking?.catch(() => undefined);
     const { rootIdentity = workspace?.identity } = options;
     const settings = await settingsForUse({
       config,
@@ -117,8 +130,8 @@ export class Target {
     await engine.checkBinds(settings.binds);
     for (const notice of settings.notices) voice.tell(notice);
     const image = imageRequestOf(host, config, root, agent);
-    const isFresh = options.fresh === true;
-    return new Target({ workspace, config, settings, image, engine, isFresh, copy }, host, voice);
+    const wanted = { workspace, config, settings, image, engine, isFresh, copy };
+    return new Target(wanted, host, voice, privateKey, await looking);
   }
 
   get imageName(): string {
@@ -145,6 +158,7 @@ export class Target {
         return provideImage(engine, request, voice.progress);
       },
       isFresh,
+      seen: this.ahead,
       mostServed: config.serve.containers,
       host,
       tell: voice.tell,
@@ -225,11 +239,8 @@ export class Target {
   }
 
   async #connectTo(container: RunningContainer): Promise<SshConnection> {
-    const { privateKey } = await clientKey(this.host.folders.state);
-    const { hostKey, name } = container;
-    const connect = () => this.wanted.engine.connectTo(container);
-    const lookCommand = this.wanted.engine.lookCommand(name);
-    const opening = SshConnection.open({ connect, hostKey, privateKey, container: name, lookCommand });
+    const opening = connectTo(this.wanted.engine, container, this.privateKey, this.ahead);
+    this.ahead = undefined;
     const watch = new AbortController();
     try {
       return await Promise.race([opening, this.#endOf(container, watch.signal)]);

@@ -119,8 +119,11 @@ export interface Recorded extends ContainerRights {
   readonly mounts: readonly string[];
 }
 
+/** What the name of a container comes from. */
+export type Named = Pick<Settings, 'workspace' | 'agent' | 'hostUser' | 'authorizedKey'>;
+
 /** `cai-<folder>-<12 hex digits>`, the same for the same user, key of that user, workspace and agent. */
-export function containerName(settings: Settings): string {
+export function containerName(settings: Named): string {
   // A user with several state folders has a key in each, which does not open the containers of the others.
   return nameOf(settings, [settings.authorizedKey]);
 }
@@ -154,7 +157,10 @@ export function copyVolumeName(settings: Settings): string {
 /** Whether `copyVolumeName` has given that name. */
 export const isCopyVolume = (volume: string): boolean => volume.endsWith(copyVolumeEnd);
 
-function nameOf({ workspace = '', agent, hostUser }: Settings, more: readonly string[]): string {
+function nameOf(
+  { workspace = '', agent, hostUser }: Omit<Named, 'authorizedKey'>,
+  more: readonly string[],
+): string {
   const folder = posix
     .basename(workspace)
     .toLowerCase()
