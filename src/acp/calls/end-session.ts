@@ -6,7 +6,7 @@ import { patientStop } from '../../agent/process-end';
 import { loggedFailure } from '../../agent/agent-end';
 import { CaiError, rpcCode } from '../../errors';
 import { resultLine } from '../../rpc/answer';
-import type { SessionRecord } from '../sessions/session-file';
+import type { SessionRecord } from '../sessions/session-record';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import { quoted } from '../../system/quoted';

@@ -2,7 +2,7 @@
 import { fieldOf, type Message } from '../../rpc/message';
 import { editedText, replacing, type Edit } from '../../rpc/splice';
 import type { PathMap } from '../../system/paths/path-map';
-import type { SessionRecord } from '../sessions/session-file';
+import type { SessionRecord } from '../sessions/session-record';
 import { editsOf, pathsToAgent } from '../relay/rewrite';
 
 /** How many pages of one agent a list has: an agent's cursors need never end. */

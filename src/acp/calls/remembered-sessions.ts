@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
 import type { WorkspaceChild } from '../child/workspace-child';
-import { lastUseOf, type SessionRecord } from '../sessions/session-file';
+import { lastUseOf, type SessionRecord } from '../sessions/session-record';
 import { titleOf } from '../sessions/session-memory';
 import type { SessionRecords } from '../sessions/session-records';
 import type { Workspace } from '../../workspace/root';

@@ -15,7 +15,7 @@ import { findWorkspace, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { Children } from '../relay/children';
 import type { Call } from '../sessions/call';
-import type { SessionRecord } from '../sessions/session-file';
+import type { SessionRecord } from '../sessions/session-record';
 import type { Core } from '../relay/core';
 import { askFor, passOn } from '../relay/on-behalf';
 import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';

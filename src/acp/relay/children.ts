@@ -140,6 +140,8 @@ export class Children {
         this.options.log.info({ root: child.root }, 'agent started');
         this.#takeBack(child);
         start.greet(this.helloParams);
+        // While the agent starts there is time for it.
+        setImmediate(() => this.core.sessions.records.refresh());
         break;
       case 'status':
         start.takeStatus(event.status);

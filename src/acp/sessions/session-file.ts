@@ -3,7 +3,7 @@
  * processes may use it at once. It is a help and never a condition: whatever is wrong with it is logged
  * and the proxy goes on without.
  */
-import { appendFileSync, fstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { type Stats, appendFileSync, fstatSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
@@ -12,8 +12,9 @@ import { replaceFile } from '../../system/files/replace-file';
 import { stateRemedy } from '../../system/state-folder';
 import { appendLines } from '../../system/files/json-lines';
 import { withFile } from '../../system/files/open-file';
-import { objectIn } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
+import { SessionIndex } from './session-index';
+import { type GoneRecord, type SessionRecord, lineOf, parseLine } from './session-record';
 
 /** Lines beyond which the file is compacted, if most of them are outdated. */
 const compactAboveLines = 1_000;
@@ -24,46 +25,19 @@ const maxKeptBytes = 12 * 1024 * 1024;
 /** How long the note that a session is gone outlives a compaction, for processes that still know the session. */
 const keepGoneMs = 24 * 60 * 60 * 1_000;
 
-/** What is remembered of one session, as a line of the file. */
-export interface SessionRecord {
-  /** Its id on the editor's side. */
-  readonly id: string;
-  readonly agent: string;
-  /** Its id on the agent's side. */
-  readonly agentId: string;
-  /** Real path of the workspace's root. */
-  readonly root: string;
-  /** Its working directory as the editor spelled it. */
-  readonly cwd: string;
-  /** When this was written, ISO 8601. */
-  readonly at: string;
-  readonly title?: string | undefined;
-  /** Its last activity, ISO 8601. Absent: it was never used, or it is only a part of another session. */
-  readonly updatedAt?: string | undefined;
-  /** The proxy that has it open, as `ownIdentity` names processes. It stays there if that process is killed. */
-  readonly openBy?: string | undefined;
-}
-
-/** The note that the session with that id is gone for good. */
-interface GoneRecord {
-  readonly id: string;
-  readonly gone: true;
-  readonly at?: string;
-}
-
 /** What `replaceFile` calls a file until it is whole. */
 const isDraft = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The members of a `SessionRecord`, all of them texts. */
-const needed = ['id', 'agent', 'agentId', 'root', 'cwd', 'at'] as const;
-const members = [...needed, 'title', 'updatedAt', 'openBy'] as const;
-
 /** The records of one file. */
 export class SessionFile {
-  /** The sessions that are gone for good, as of the last `load`. */
+  /** The sessions that are gone for good, as of the last `load` or `news`. */
   gone: ReadonlySet<string> = new Set();
-  /** How long the file was when all of it was known. */
+  /** Up to where the file is known, and which file that was. */
   #size = -1;
+  #ino = -1;
+  /** Of what stood in the file at the first call of `news`, until it is loaded. */
+  #past: SessionIndex | undefined;
+  #isLoaded = false;
   /** Lines by session that are still to be appended. */
   readonly #pending = new Map<string, string>();
   /** What has failed and was logged. */
@@ -78,18 +52,66 @@ export class SessionFile {
 
   /** All records by id, in the order of the last changes; undefined when nothing changed since the last call. */
   load(): Map<string, SessionRecord> | undefined {
+    this.#isLoaded = true;
+    return this.#look(({ size, ino }) => {
+      if (size === this.#size && ino === this.#ino && this.#past === undefined) return undefined;
+      const { records, gone, end, isOutdated } = withFile(this.path, 'r', (file) => this.#read(file));
+      this.#know(end, ino);
+      this.#past = undefined;
+      this.gone = new Set(gone.keys());
+      if (isOutdated) this.#try('compacted', () => this.alone(() => this.#compact()));
+      return records;
+    });
+  }
+
+  /**
+   * The records that were added since the last call or `load`; undefined when none were. What stood in the file at the
+   * first call is only given by `past` and `load`.
+   */
+  news(): Map<string, SessionRecord> | undefined {
+    return this.#look(({ size, ino }) => {
+      if (size === this.#size && ino === this.#ino) return undefined;
+      if (!this.#isLoaded && this.#size < 0 && size <= maxReadBytes) {
+        const bytes = withFile(this.path, 'r', (file) => wholeLines(readFrom(file, 0)));
+        const index = new SessionIndex(bytes, compactAboveLines);
+        if (index.isOutdated || this.#isTooOld(index.oldest)) return this.load();
+        this.#past = index;
+        this.#know(bytes.length, ino);
+        return undefined;
+      }
+      if (size < this.#size || ino !== this.#ino) return this.load();
+      const bytes = withFile(this.path, 'r', (file) => wholeLines(readFrom(file, this.#size)));
+      const { records, gone } = this.#recordsIn(linesOf(bytes));
+      // What they have deleted is to be gone from the file.
+      if (gone.size > 0) return this.load();
+      this.#know(this.#size + bytes.length, ino);
+      return records;
+    });
+  }
+
+  /** What was remembered of a session at the first call of `news`, unless that was given by `load`. */
+  past(id: string): SessionRecord | undefined {
+    const record = this.#past?.find(id);
+    return this.#isTooOld(record) ? undefined : record;
+  }
+
+  /** What `action` makes of the file as it is now, unless there is none. */
+  #look<T>(action: (stat: Stats) => T | undefined): T | undefined {
     this.flush();
     return this.#try('read', () => {
       const stat = statSync(this.path, { throwIfNoEntry: false });
       if (stat === undefined) return undefined;
       if (!stat.isFile()) throw new Error('not a file');
-      if (stat.size === this.#size) return undefined;
-      const { records, gone, size, isOutdated } = withFile(this.path, 'r', (file) => this.#read(file));
-      this.#size = size;
-      if (isOutdated) this.#try('compacted', () => this.alone(() => this.#compact()));
-      this.gone = new Set(gone.keys());
-      return records;
+      return action(stat);
     });
+  }
+
+  #know(size: number, ino: number): void {
+    [this.#size, this.#ino] = [size, ino];
+  }
+
+  #isTooOld(record: SessionRecord | undefined): boolean {
+    return record !== undefined && Date.parse(record.at) < Date.now() - this.keepMs;
   }
 
   /**
@@ -98,7 +120,9 @@ export class SessionFile {
    */
   append(record: SessionRecord | Omit<GoneRecord, 'at'>): void {
     if (this.#pending.size === 0) queueMicrotask(() => this.flush());
-    const line = 'gone' in record ? { ...record, at: new Date().toISOString() } : record;
+    const isGone = 'gone' in record;
+    if (isGone) this.#past?.delete(record.id);
+    const line = isGone ? { ...record, at: new Date().toISOString() } : record;
     // Deleted first, so that the order is that of the last change.
     this.#pending.delete(record.id);
     this.#pending.set(record.id, lineOf(line));
@@ -121,7 +145,8 @@ export class SessionFile {
       const { size, ino } = fstatSync(file);
       const bytes = appendLines(file, lines);
       // What nobody else has changed need not be read again.
-      if (size === Math.max(this.#size, 0)) this.#size = size + bytes;
+      const wasKnown = (size === this.#size && ino === this.#ino) || (this.#size < 0 && size === 0);
+      if (wasKnown && fstatSync(file).size === size + bytes) this.#know(size + bytes, ino);
       return ino === statSync(this.path, { throwIfNoEntry: false })?.ino;
     });
   }
@@ -150,10 +175,10 @@ export class SessionFile {
   #compact(): void {
     this.#removeDrafts();
     withFile(this.path, 'r', (old) => {
-      const { records, gone, size } = this.#read(old);
+      const { records, gone, end } = this.#read(old);
       replaceFile(this.path, lastOf([...records.values(), ...gone.values()].map(lineOf)));
       // Lines that others wrote to the old file until the rename; later writers see that it is gone.
-      const late = readFrom(old, size);
+      const late = readFrom(old, end);
       if (late.length > 0) appendFileSync(this.path, late);
     });
   }
@@ -167,20 +192,24 @@ export class SessionFile {
     for (const name of drafts) rmSync(join(folder, name), { force: true });
   }
 
-  /**
-   * What counts in the file, or in its end if it is too long: of each session the last record, none that has not been
-   * used for too long. `isOutdated`: most lines do not count, or one that is to be forgotten still stands there.
-   */
+  /** What counts in the file, or in its end if it is too long; `isOutdated` as of `SessionIndex`. */
   #read(file: number) {
     const from = Math.max(fstatSync(file).size - maxReadBytes, 0);
     const bytes = readFrom(file, from);
-    const lines = bytes
-      .toString('utf8')
-      .split('\n')
-      .filter((line) => line !== '');
+    const lines = linesOf(bytes);
+    const { records, gone, hasRemains } = this.#recordsIn(lines);
+    const isMostlyOld = lines.length > compactAboveLines && lines.length > 2 * (records.size + gone.size);
+    return { records, gone, end: from + bytes.length, isOutdated: from > 0 || hasRemains || isMostlyOld };
+  }
+
+  /**
+   * Of each session the last record, none that has not been used for too long. `hasRemains`: one that is to be forgotten
+   * stands there.
+   */
+  #recordsIn(lines: readonly string[]) {
     const records = new Map<string, SessionRecord>();
     const gone = new Map<string, GoneRecord>();
-    let hasRemains = from > 0;
+    let hasRemains = false;
     for (const value of lines.map(parseLine)) {
       if (value === undefined) continue;
       // Deleted first, so that the order is that of the last change.
@@ -190,14 +219,13 @@ export class SessionFile {
       else gone.set(value.id, value);
       hasRemains ||= wasKnown && 'gone' in value;
     }
-    for (const { id, at } of records.values()) {
-      if (Date.parse(at) < Date.now() - this.keepMs) hasRemains = records.delete(id);
+    for (const record of records.values()) {
+      if (this.#isTooOld(record)) hasRemains = records.delete(record.id);
     }
     for (const { id, at = '' } of gone.values()) {
       if (!(Date.parse(at) >= Date.now() - keepGoneMs)) gone.delete(id);
     }
-    const isMostlyOld = lines.length > compactAboveLines && lines.length > 2 * (records.size + gone.size);
-    return { records, gone, size: from + bytes.length, isOutdated: hasRemains || isMostlyOld };
+    return { records, gone, hasRemains };
   }
 
   /** Does something with the file; what fails is logged once. */
@@ -214,27 +242,21 @@ export class SessionFile {
   }
 }
 
-/** When a session was used last, as far as that is known: milliseconds since 1970. */
-export function lastUseOf({ updatedAt, at }: SessionRecord): number {
-  return Date.parse(updatedAt ?? at) || 0;
-}
-
-function lineOf(record: SessionRecord | GoneRecord): string {
-  return `${JSON.stringify(record)}\n`;
-}
-
-/** Undefined for a line that is damaged or of another version. */
-function parseLine(line: string): SessionRecord | GoneRecord | undefined {
-  const value = objectIn(line);
-  const texts = members.map((name) => [name, value?.[name]]).filter(([, text]) => typeof text === 'string');
-  const record = Object.fromEntries(texts) as unknown as SessionRecord;
-  if ('id' in record && value?.gone === true) return { id: record.id, gone: true, at: record.at };
-  return needed.every((name) => name in record) ? record : undefined;
-}
-
 function readFrom(file: number, from: number): Buffer {
   const bytes = Buffer.allocUnsafe(Math.max(fstatSync(file).size - from, 0));
   return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, from));
+}
+
+/** Without what stands behind the last line end: it may still be being written. */
+function wholeLines(bytes: Buffer): Buffer {
+  return bytes.subarray(0, bytes.lastIndexOf('\n') + 1);
+}
+
+function linesOf(bytes: Buffer): string[] {
+  return bytes
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '');
 }
 
 /** The lines at the end that are not too much, in one text. */

@@ -3,7 +3,8 @@
  * the editor knows them by, which are ours.
  */
 import { parse, v4, v5 } from 'uuid';
-import type { SessionFile, SessionRecord } from './session-file';
+import type { SessionFile } from './session-file';
+import type { SessionRecord } from './session-record';
 import { maxPathLength } from '../../system/real-path';
 import { isInside } from '../../system/paths/is-inside';
 
@@ -46,6 +47,8 @@ export class SessionRecords {
   readonly #roots = new Set<string>();
   /** The file was read in this turn of the event loop. */
   #isFresh = false;
+  /** All of the file is known, and not only what was added since this process looked first. */
+  #isWhole = false;
 
   readonly #agent: string;
   readonly #file: SessionFile | undefined;
@@ -86,6 +89,7 @@ export class SessionRecords {
     const give = (isAlone: boolean): string => {
       this.refresh();
       const derived = this.#derive(agentId, root);
+      this.#recallPast(derived);
       const wasOnlyListed = this.#listed.delete(derived);
       this.#unwritten.delete(derived);
       const isTaken = (this.#records.has(derived) && !wasOnlyListed) || this.isOpen(derived);
@@ -109,9 +113,10 @@ export class SessionRecords {
     anywhere = false,
     isWritten = (): boolean => true,
   ): string {
-    const known = this.#givenFor(agentId, root, cwd, false);
+    const known = this.#isWhole ? this.#givenFor(agentId, root, cwd, false) : undefined;
     if (known !== undefined) return known;
     this.#refreshOnce();
+    this.#takeWhole();
     const id = this.#givenFor(agentId, root, cwd, anywhere) ?? this.#derive(agentId, root);
     // A longer path names no folder.
     if (cwd.length > maxPathLength || this.#records.has(id)) return id;
@@ -123,12 +128,14 @@ export class SessionRecords {
   /** What is remembered, by this and other processes, also of what is open; in no order. */
   remembered(): SessionRecord[] {
     this.refresh();
+    this.#takeWhole();
     return [...this.#records.values()].filter(({ root }) => this.store.isAllowed(root));
   }
 
   /** The root of the innermost known workspace that a folder lies in. */
   rootOf(folder: string): string | undefined {
     if (folder.length > maxPathLength) return undefined;
+    this.#takeWhole();
     const names = folder.split('/').slice(0, maxDepth + 1);
     const folders = names.map((_, last) => names.slice(0, last + 1).join('/') || '/');
     return folders.findLast((each) => this.#roots.has(each));
@@ -147,7 +154,17 @@ export class SessionRecords {
 
   /** Takes in what other processes have remembered since. */
   refresh(): void {
-    const records = this.#file?.load();
+    this.#takeIn(this.#file?.news());
+  }
+
+  /** Takes in all that was ever remembered, which takes long if it is much. */
+  #takeWhole(): void {
+    if (this.#isWhole) return;
+    this.#isWhole = true;
+    this.#takeIn(this.#file?.load());
+  }
+
+  #takeIn(records: ReadonlyMap<string, SessionRecord> | undefined): void {
     if (records === undefined) return;
     for (const record of records.values()) {
       if (record.agent !== this.#agent) continue;
@@ -159,6 +176,12 @@ export class SessionRecords {
     for (const id of this.#file?.gone ?? []) this.#drop(id);
   }
 
+  #recallPast(editorId: string): void {
+    if (this.#isWhole || this.#records.has(editorId)) return;
+    const record = this.#file?.past(editorId);
+    if (record?.agent === this.#agent) this.#keep(record);
+  }
+
   /** The session is gone for good. */
   forget(editorId: string): void {
     if (!this.has(editorId) || !this.#drop(editorId)) return;
@@ -167,6 +190,7 @@ export class SessionRecords {
   }
 
   #found(editorId: string): SessionRecord | undefined {
+    this.#recallPast(editorId);
     const record = this.#records.get(editorId);
     return record !== undefined && this.store.isAllowed(record.root) ? record : undefined;
   }
@@ -204,7 +228,10 @@ export class SessionRecords {
     return id;
   }
 
-  /** Forgets what was used longest ago, if there is too much; never what is open here. */
+  /**
+   * Forgets what was used longest ago, if there is too much; never what is open here. What is not taken in has its limit
+   * in the length of the file.
+   */
   #makeRoom(): void {
     // Half of them at once, since to find the first one of a set takes the longer the more have been deleted.
     if (this.#unwritten.size > maxUnwritten)

@@ -10,7 +10,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { openLog } from '../../../src/system/log';
 import { ProcessLocks } from '../../../src/system/process-lock';
-import { lastUseOf, SessionFile, type SessionRecord } from '../../../src/acp/sessions/session-file';
+import { SessionFile } from '../../../src/acp/sessions/session-file';
+import { lastUseOf, type SessionRecord } from '../../../src/acp/sessions/session-record';
 import { newFolder } from '../../support/temp-folder';
 
 const folder = newFolder();
@@ -131,6 +132,74 @@ describe('SessionFile', () => {
   });
 });
 
+describe('news', () => {
+  test('are what was added since the first look; the past is found by its ids', async () => {
+    await add(record('a', { title: 'old' }), record('b'), record('c'));
+    await add(record('a', { title: 'é' }), { id: 'f', gone: true });
+    // By another version.
+    const { id, ...rest } = record('d');
+    appendFileSync(path, `${JSON.stringify({ ...rest, id })}\n`);
+    const file = newFile();
+
+    expect(file.news()).toBeUndefined();
+    expect(file.past('a')).toEqual(record('a', { title: 'é' }));
+    expect(['b', 'd', 'e', 'f'].map((each) => file.past(each)?.id)).toEqual(['b', 'd', undefined, undefined]);
+    await add(record('e'));
+
+    expect([...file.news()!.keys()]).toEqual(['e']);
+    expect(file.news()).toBeUndefined();
+    expect([...file.load()!.keys()]).toEqual(['b', 'c', 'a', 'd', 'e']);
+    expect(file.past('a')).toBeUndefined();
+  });
+
+  test('are all that is left where a session was deleted, of which the file then has no more than that', async () => {
+    await add(record('a', { title: 'SECRET' }), record('b'));
+    const file = newFile();
+    expect(file.news()).toBeUndefined();
+    await add({ id: 'a', gone: true });
+
+    expect([...file.news()!.keys()]).toEqual(['b']);
+
+    expect([...file.gone]).toEqual(['a']);
+    expect(file.past('a')).toBeUndefined();
+    expect(readFileSync(path, 'utf8')).not.toContain('SECRET');
+  });
+
+  test('take a record that is damaged for none, and give the one before it', async () => {
+    await add(record('a'), record('b'));
+    appendFileSync(path, '{"id":"a","agent":"claude","cut}\n{"id":"b","agent":"claude"');
+    const file = newFile();
+
+    file.news();
+
+    expect([file.past('a'), file.past('b')]).toEqual([record('a'), record('b')]);
+  });
+
+  test('miss nothing that comes while they are looked at, whole or not', async () => {
+    const file = newFile();
+    file.news();
+    await add(record('a'));
+    file.news();
+    const line = JSON.stringify(record('b'));
+    appendFileSync(path, line.slice(0, 20));
+    expect([...(file.news()?.keys() ?? [])]).toEqual([]);
+    appendFileSync(path, `${line.slice(20)}\n`);
+
+    expect([...file.news()!.keys()]).toEqual(['b']);
+  });
+
+  test('are all records once the file was loaded, or another is in its place', async () => {
+    const file = newFile();
+    expect(file.load()).toBeUndefined();
+    await add(record('a'));
+    expect([...file.news()!.keys()]).toEqual(['a']);
+    fill(1_001, 2);
+    newFile().load();
+
+    expect([...file.news()!.keys()].sort()).toEqual(['0', '1']);
+  });
+});
+
 describe('a damaged file', () => {
   test.each([
     ['text', 'not JSON'],
@@ -222,6 +291,21 @@ describe('compaction', () => {
     expect([...newFile().load()!.values()]).toEqual([...records.values()]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(dirname(path))).toEqual(['sessions.ndjson']);
+  });
+
+  test('is begun by the first look for news, too', async () => {
+    await add(record('a', { title: 'secret' }));
+    await add({ id: 'a', gone: true });
+    newFile().news();
+    expect(readFileSync(path, 'utf8')).not.toContain('secret');
+
+    await add(record('b', { title: 'secret', at: new Date(Date.now() - 70_000).toISOString() }));
+    new SessionFile(path, 60_000, openLog({ CAI_LOG_FILE: logPath })).news();
+    expect(readFileSync(path, 'utf8')).not.toContain('secret');
+
+    fill(1_001, 2);
+    newFile().news();
+    expect(linesIn(path)).toHaveLength(2);
   });
 
   test.each([

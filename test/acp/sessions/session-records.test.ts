@@ -112,6 +112,22 @@ describe('idForNew', () => {
     expect(table.idForNew('2', '/w', '/w')[14]).toBe('4');
   });
 
+  test('does not wait until all that is remembered is read', () => {
+    const earlier = tableOn(file).idForNew('1', '/w', '/w');
+    const store = fileAt(file);
+    const load = jest.spyOn(store, 'load');
+    const table = new SessionRecords(storeIn(store), () => false);
+
+    const id = table.idForNew('2', '/w', '/w');
+
+    expect(table.recall(earlier)).toMatchObject({ agentId: '1' });
+    expect(table.recall(id)).toMatchObject({ agentId: '2' });
+    table.forget(earlier);
+    expect([table.recall(earlier), table.idForNew('1', '/w', '/w')]).toEqual([undefined, earlier]);
+    expect(load).not.toHaveBeenCalled();
+    expect(table.remembered()).toHaveLength(2);
+  });
+
   test('is the derived one again once that session is gone for good', async () => {
     const table = tableOn(file);
     const first = table.idForNew('1', '/w', '/w');
@@ -382,7 +398,7 @@ describe('a table that is full', () => {
     }
     await written();
     const table = tableOn(file, 'claude', (editorId) => editorId === '0');
-    table.refresh();
+    expect(table.remembered()).toHaveLength(50_000);
     table.update('1', { title: 'used' });
 
     const id = table.idForNew('one more', '/w', '/w');

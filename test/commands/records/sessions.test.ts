@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownIdentity } from '../../../src/system/process-identity';
-import type { SessionRecord } from '../../../src/acp/sessions/session-file';
+import type { SessionRecord } from '../../../src/acp/sessions/session-record';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 

@@ -22,7 +22,7 @@ import { cancelled, forkElsewhere, noSession, unknownSession } from '../../../rp
 import type { Call } from '../../sessions/call';
 import type { AgentSession, SessionPlace, Session } from '../../sessions/session';
 import { sessionIdOf } from '../../sessions/session-ids';
-import type { SessionRecord } from '../../sessions/session-file';
+import type { SessionRecord } from '../../sessions/session-record';
 import { canRelearn, relearn } from './relearn';
 import { SessionPlaces } from './places';
 import { SessionWorktrees } from './session-worktrees';
