@@ -38,7 +38,7 @@ export const metrics = {
   'served: updates of 300 B in batches, all': { unit: 'messages/s', to: 'stdio' },
   'served: time of the server for each of these': { unit: 'µs' },
   'served: memory of the server, none connected': { unit: 'MiB' },
-  'served: memory of the server, each connection': { unit: 'KiB' },
+  'served: memory of the server, each connection more': { unit: 'KiB' },
 };
 
 /** One round: figures by metric and contender. */
@@ -65,8 +65,8 @@ async function measure(crowd, name, { trips, updates, everyMs }, tell) {
   const server = crowd.pid;
   if (server !== undefined) {
     tell('memory of the server, none connected', crowd.emptyMiB);
-    const grown = residentMiB(server) - crowd.emptyMiB;
-    tell('memory of the server, each connection', (grown / crowd.seats.length) * 1024);
+    const grown = residentMiB(server) - crowd.firstMiB;
+    tell('memory of the server, each connection more', (grown / (crowd.seats.length - 1)) * 1024);
   }
   const tellTrips = async (metric, of) => {
     const times = await roundTrips(crowd, trips);
@@ -127,7 +127,9 @@ class Crowd {
     crowd.#place = new Place(`${benchAgent}[serve]\nconnections = ${connections}\n`);
     try {
       if (name === 'WebSocket') await crowd.#serve();
-      const left = Array.from({ length: connections });
+      await crowd.#seat([undefined]);
+      crowd.firstMiB = crowd.pid && residentMiB(crowd.pid);
+      const left = Array.from({ length: connections - 1 });
       await Promise.all(Array.from({ length: atOnce }, () => crowd.#seat(left)));
       return crowd;
     } catch (error) {

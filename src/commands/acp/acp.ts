@@ -3,6 +3,7 @@
  * first: all that is imported here is loaded before `initialize` is answered, everything else after that.
  */
 import { Host } from '../../system/host';
+import { keepHeapSmall } from '../support/small-heap';
 import { CaiError } from '../../errors';
 import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
 import { endSignals } from '../support/end-signals';
@@ -34,6 +35,7 @@ export async function run(args: readonly string[], given: Host): Promise<number>
     !mayHaveOwnSignIns(agent.name, config, host.cwd, host.home);
   const early = recordFile === undefined && isPlaced() ? answerEarly(options) : undefined;
   const { Connection } = await import('./connection');
+  keepHeapSmall();
   const connection = new Connection({ ...options, early }, process.stdin, process.stdout);
   // As the end of its input, but without waiting.
   for (const signal of endSignals) process.on(signal, () => connection.end());

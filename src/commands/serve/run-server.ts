@@ -23,6 +23,7 @@ import type { Host } from '../../system/host';
 import { openLog, type Log } from '../../system/log';
 import { LogFile } from '../../system/log-file';
 import { isAlive } from '../../system/process-identity';
+import { keepHeapSmall } from '../support/small-heap';
 import { SessionFile } from '../../acp';
 import { ownerName } from '../../config/serve-words';
 import { endSignals } from '../support/end-signals';
@@ -43,6 +44,7 @@ export interface ServeOptions {
 
 /** Resolves with the exit status, once a signal has ended the server. */
 export async function serve(options: ServeOptions, host: Host): Promise<number> {
+  keepHeapSmall();
   const config = loadConfig(host);
   const tls = tlsOptionsOf(host, { ...config.serve, ...options });
   const isBehindProxy = options.behindProxy === true;
