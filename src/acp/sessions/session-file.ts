@@ -95,7 +95,7 @@ export class SessionFile {
     return this.#isTooOld(record) ? undefined : record;
   }
 
-  /** What `action` makes of the file as it is now, unless there is none. */
+  /** What `action` makes of the file as it is now; `undefined` where there is no file. */
   #look<T>(action: (stat: Stats) => T | undefined): T | undefined {
     this.flush();
     return this.#try('read', () => {
@@ -192,7 +192,7 @@ export class SessionFile {
     for (const name of drafts) rmSync(join(folder, name), { force: true });
   }
 
-  /** What counts in the file, or in its end if it is too long; `isOutdated` as of `SessionIndex`. */
+  /** What counts in the file, or in its end if it is too long; `isOutdated`: a compaction is due. */
   #read(file: number) {
     const from = Math.max(fstatSync(file).size - maxReadBytes, 0);
     const bytes = readFrom(file, from);

@@ -71,7 +71,7 @@ export interface InnerFile extends Record<'mode' | 'uid' | 'gid', number> {
 export interface StoredImage extends Omit<ImageInfo, 'env'> {
   /** All of its layers. */
   readonly bytes: number;
-  /** Those of its layers that other images have, too. */
+  /** The size of the layers that other images have, too. */
   readonly sharedBytes: number;
   /** Whether a container is made from it. */
   readonly isUsed: boolean;

@@ -7,7 +7,7 @@ import { Refused, signIn, signOut, stateOfServer, type ServerState } from './ser
 import { SessionList, type ListedSession } from './sessions';
 
 const unauthorized = 401;
-/** Above this width list and session stand side by side; as in `style.css`. */
+/** Above this width list and session stand side by side. `style.css` has the same width. */
 const isWide = matchMedia('(min-width: 800px)');
 
 const links = new Map<string, AgentLink>();

@@ -9,7 +9,7 @@ export interface PromptActions {
   stop(): void;
 }
 
-/** A keyboard on the screen has no other key for a new line; as in `style.css`. */
+/** A keyboard on the screen has no other key for a new line. `style.css` asks for the same. */
 const isTouched = matchMedia('(pointer: coarse)');
 /** What browsers tell of keys that an input method has taken. Source: UI Events, "keyCode". */
 const composed = 229;

@@ -10,7 +10,7 @@ const openMs = 15_000;
 export class ProxiedAgent extends Agent {
   readonly #place: Place;
 
-  /** `server` is as in `Cluster`. */
+  /** `server`: the address of the API server. */
   constructor(
     private readonly proxy: URL,
     server: string,
