@@ -241,7 +241,7 @@ async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> 
 
 /** What was found ahead. */
 export interface Ahead {
-  /** The container of that name; `undefined`: there is none. */
+  /** The container; `undefined`: the engine has no container of that name. */
   readonly info: ContainerInfo | undefined;
   /** A connection to it, if it runs and is as it was made. Nothing runs on it before it is taken. */
   readonly connection: Promise<SshConnection> | undefined;

@@ -1,7 +1,7 @@
 /** How much memory V8 takes for what is new in the heap of a process that lives long and keeps little. */
 import { builtin } from '../../system/builtin';
 
-/** V8's own. */
+/** The factor that V8 has unless it is told another. */
 const usualFactor = 2;
 
 /**

@@ -20,8 +20,8 @@ export interface Merged {
   /** There was something to merge. */
   readonly isNews: boolean;
   /**
-   * New or changed files that programs of this machine run or take commands from, as git names them, of those in the
-   * list that agents cannot write or of `patterns`.
+   * New or changed files that programs of this machine run or take commands from: what `unitsIn` looks at, and what fits
+   * `patterns`. Paths are those of git, from the top of the repository.
    */
   readonly toReview: readonly string[];
 }
