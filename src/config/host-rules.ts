@@ -87,7 +87,7 @@ export function placeText({ host, port }: Place): string {
 }
 
 /** `undefined`: it is no address or range of addresses. */
-function addressesIn(text: string): BlockList | undefined {
+export function addressesIn(text: string): BlockList | undefined {
   const { BlockList, isIP } = builtin('node:net');
   const [, address = '', , bits] = /^([\da-f:.]+)(\/(\d{1,3}))?$/i.exec(text) ?? [];
   const family = isIP(address);

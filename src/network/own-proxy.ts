@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
-import type { HostNetwork } from '../config/config';
 import { CaiError, messageOf } from '../errors';
 import { unlessFails } from '../system/unless';
-import { placeOfUrl, placeText, type Place } from '../config/host-rules';
+import { addressesIn, placeOfUrl, placeText, type Place } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
 import { proxiesIn, type Proxies } from './proxy-variables';
 
@@ -22,17 +21,17 @@ export function proxyFor(proxies: Proxies, place: Place, kind: 'http' | 'https')
  * The proxy that leads to a server, as the configuration says, else the environment; `undefined`: none. Fails with
  * `CaiError('CONFIG')` for a variable with something else than the address of a proxy that speaks HTTP.
  */
-export function proxyToServer(network: HostNetwork, env: NodeJS.ProcessEnv, url: URL): URL | undefined {
+export function proxyToServer(configured: Proxies, env: NodeJS.ProcessEnv, url: URL): URL | undefined {
   const place = placeOfUrl(url.href.replace(/^ws/, 'http'));
   if (place === undefined || isLoopback(url.hostname)) return undefined;
   const given = proxiesIn(env);
   const kind = url.protocol === 'ws:' ? 'http' : 'https';
-  const { httpProxy = given.httpProxy, httpsProxy = given.httpsProxy, noProxy = given.noProxy } = network;
+  const { httpProxy = given.httpProxy, httpsProxy = given.httpsProxy, noProxy = given.noProxy } = configured;
   const found = kind === 'http' ? httpProxy : httpsProxy;
   if (found && httpProxyAt(found) === undefined)
     throw new CaiError(
       'CONFIG',
-      `${kind.toUpperCase()}_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128: correct it, or set network.${kind}_proxy in your configuration`,
+      `${kind.toUpperCase()}_PROXY is not the address of an HTTP proxy, such as http://proxy.example.com:3128: correct or unset it`,
     );
   return proxyFor({ httpProxy: found, httpsProxy: found, noProxy }, place, kind);
 }
@@ -86,8 +85,12 @@ export function credentialsFor({ username, password }: URL): [string, string][] 
   return [['Proxy-Authorization', `Basic ${Buffer.from(pair).toString('base64')}`]];
 }
 
-/** Whether a word of a list of exceptions names the place: a host and all below it, perhaps with a port; or `*`. */
+/**
+ * Whether a word of a list of exceptions names the place: a host and all below it, perhaps with a port; a range of
+ * addresses; or `*`.
+ */
 function isNamedBy(word: string, { host, port }: Place): boolean {
+  if (word.includes('/')) return addressesIn(word)?.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4') ?? false;
   const [, name = '', digits] = /^\*?\.?(.*?)(?::(\d+))?$/.exec(word) ?? [];
   if (word === '*') return true;
   if (name === '' || (digits !== undefined && Number(digits) !== port)) return false;

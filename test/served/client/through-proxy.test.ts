@@ -27,6 +27,17 @@ describe('the proxy to a server', () => {
     expect(proxyFor(wss, { HTTPS_PROXY: '' })).toBeUndefined();
     expect(proxyFor(new URL('wss://127.0.0.1/acp'), { HTTPS_PROXY: 'http://p:1' })).toBeUndefined();
   });
+
+  test.each([
+    ['10.20.0.0/16', '10.20.3.4', false],
+    ['10.20.0.0/16', '10.21.3.4', true],
+    ['10.20.0.0/16', '10.20.example', true],
+    ['fd00::/8', '[fd12::1]', false],
+    ['10.20.0.0/99', '10.20.3.4', true],
+  ])('with the exception of %s and a server at %s, is there: %s', (range, host, isThere) => {
+    const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: `localhost, ${range}` };
+    expect(proxyFor(new URL(`wss://${host}/acp`), env)).toBe(isThere ? 'http://p:1/' : undefined);
+  });
 });
 
 test.each(['http://[', 'http://user:%zz@proxy:1', 'socks5://127.0.0.1:1'])(
@@ -36,7 +47,7 @@ test.each(['http://[', 'http://user:%zz@proxy:1', 'socks5://127.0.0.1:1'])(
 
     expect(await editor.ended()).toBe(2);
     const { stderr } = editor;
-    expect(stderr).toMatch(/^cai: HTTPS_PROXY is not the address of an HTTP proxy.*network\.https_proxy/);
+    expect(stderr).toMatch(/^cai: HTTPS_PROXY is not the address of an HTTP proxy.*unset it/);
     expect(stderr).not.toContain(value);
   },
 );

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../../../system/host';
-import { httpProxyAt } from '../../../../network';
+import { httpProxyAt, proxyToServer } from '../../../../network';
 import { type Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
 import { credentialsOf, tokenIn, type TakeCredentials } from './user';
 
@@ -95,7 +95,7 @@ function clusterOf(
   const cluster = named(config, 'cluster', context.entry);
   const user = context.entry.text('user') === undefined ? undefined : named(config, 'user', context.entry);
   const server = serverOf(cluster);
-  const proxy = proxyOf(cluster);
+  const proxy = proxyOf(cluster) ?? proxyToServer({}, env, new URL(server));
   return {
     context: context.name,
     server,

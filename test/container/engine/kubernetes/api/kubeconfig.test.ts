@@ -51,6 +51,16 @@ describe('the cluster', () => {
     expect(find()).not.toHaveProperty('proxy');
   });
 
+  test('is reached by the proxy of the environment, unless its entry names another one', () => {
+    const env = { HTTPS_PROXY: 'http://p:3128', no_proxy: '' };
+    write('.kube/config', config('a'));
+
+    expect(find(env).proxy?.href).toBe('http://p:3128/');
+    expect(find({ ...env, no_proxy: 'localhost,.test' })).not.toHaveProperty('proxy');
+    write('.kube/config', config('a', { cluster: ', proxy-url: "http://other:3128"' }));
+    expect(find(env).proxy?.href).toBe('http://other:3128/');
+  });
+
   test('is that of the current context in ~/.kube/config', async () => {
     write('.kube/config', config('a', { context: ', namespace: mine' }));
 
