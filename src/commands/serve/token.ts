@@ -12,6 +12,7 @@ import { shownTime, table, tell, writeJson } from '../support/terminal';
 interface Options {
   readonly json?: true;
   readonly proxy?: true;
+  readonly metrics?: true;
 }
 
 type Serve = Config['serve'];
@@ -28,18 +29,21 @@ says. Your own token is made when the server first starts. A running server noti
     ['[name]', 'for add and revoke: whose; revoke "owner" replaces your own token'],
   ],
   options: [
-    ['--json', 'list as JSON: tokens, each with name and created, and isProxy'],
+    ['--json', 'list as JSON: tokens, each with name, created and use ("user", "proxy" or "metrics")'],
     [
       '--proxy',
       'for add: of a proxy that signs people in, and names them in the header "serve.identity_header"',
     ],
+    ['--metrics', 'for add: of a program that reads /metrics, and nothing else'],
   ],
-  action: async ({ json, proxy }, host, [word = 'list', name]) => {
+  action: async ({ json, proxy, metrics }, host, [word = 'list', name]) => {
     if (!words.includes(word)) throw new CaiError('USAGE', unknownWord(word));
     if (json === true && word !== 'list')
       throw new CaiError('USAGE', `--json is for list: leave it out of "cai serve token ${word}"`);
-    if (proxy === true && word !== 'add')
-      throw new CaiError('USAGE', `--proxy is for add: leave it out of "cai serve token ${word}"`);
+    const uses = [proxy && '--proxy', metrics && '--metrics'].filter((each) => each !== undefined);
+    if (uses.length > 0 && word !== 'add')
+      throw new CaiError('USAGE', `${uses[0]} is for add: leave it out of "cai serve token ${word}"`);
+    if (uses.length > 1) throw new CaiError('USAGE', 'a token has one use: leave out --proxy or --metrics');
     const tokens = new Tokens(host);
     if (word === 'list') {
       if (name !== undefined)
@@ -50,7 +54,10 @@ says. Your own token is made when the server first starts. A running server noti
     if (word === 'revoke') return await revoke(name, tokens);
     checkName(name);
     const { serve } = loadConfig(host);
-    return proxy === true ? await addProxy(name, tokens, serve, host) : await add(name, tokens, serve, host);
+    if (uses.length === 0) return await add(name, tokens, serve, host);
+    if (serve.users.some((each) => each.name === name))
+      throw new CaiError('USAGE', `${name} is somebody in [[serve.users]]: choose another name`);
+    return proxy === true ? await addProxy(name, tokens, serve, host) : await addMetrics(name, tokens);
   },
 });
 
@@ -95,7 +102,7 @@ with the agents and folders that you choose, or "all" instead of a list`,
 async function addProxy(
   name: string,
   tokens: Tokens,
-  { users, identityHeader }: Serve,
+  { identityHeader }: Serve,
   host: Host,
 ): Promise<number> {
   if (identityHeader === undefined)
@@ -103,22 +110,24 @@ async function addProxy(
       'USAGE',
       `your configuration does not say in which header the proxy names people: put identity_header = "X-Auth-Request-Email", or whichever it is, below [serve] of ${configFileOf(host)}`,
     );
-  if (users.some((each) => each.name === name))
-    throw new CaiError('USAGE', `${name} is somebody in [[serve.users]]: choose another name for the proxy`);
-  process.stdout.write(`${await tokens.add(name, true)}\n`);
+  process.stdout.write(`${await tokens.add(name, 'proxy')}\n`);
   tell(
     `this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "${identityHeader}"`,
   );
   return 0;
 }
 
+async function addMetrics(name: string, tokens: Tokens): Promise<number> {
+  process.stdout.write(`${await tokens.add(name, 'metrics')}\n`);
+  tell('this token is shown once. Whoever has it reads /metrics of the server, and nothing else');
+  return 0;
+}
+
+const holders = { user: 'a user', proxy: 'a proxy', metrics: 'a reader of metrics' } as const;
+
 function list(tokens: Tokens, isJson: boolean): number {
-  const all = tokens.list().map(({ name, created, isProxy = false }) => ({ name, created, isProxy }));
-  const rows = all.map(({ name, created, isProxy }) => [
-    name,
-    shownTime(created),
-    isProxy ? 'a proxy' : 'a user',
-  ]);
+  const all = tokens.list().map(({ name, created, use = 'user' as const }) => ({ name, created, use }));
+  const rows = all.map(({ name, created, use }) => [name, shownTime(created), holders[use]]);
   if (isJson) writeJson({ tokens: all });
   else process.stdout.write(table([['NAME', 'CREATED', 'OF'], ...rows]));
   if (all.length === 0) tell('nobody but you has a token: "cai serve token add NAME" makes one');

@@ -2,7 +2,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { ownerName } from '../../config/serve-words';
 import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
 import type { ChatBridge } from './chat/chat-bridge';
@@ -103,8 +102,8 @@ export class Routes {
     if (pathname === '/healthz') {
       answer(response, 200, 'text/plain; charset=utf-8', 'ok\n');
     } else if (pathname === '/metrics') {
-      if (this.#visitorOf(request, isLocal).name !== ownerName)
-        throw new HttpError(403, 'only the user who runs this server has its metrics');
+      const refusal = this.options.door.refusalOfMetrics(request, isLocal);
+      if (refusal !== undefined) this.#refuse(refusal);
       const { type, body } = await metrics.text();
       answer(response, 200, type, body);
     } else if (pathname === acpPath) {

@@ -26,7 +26,7 @@ test('somebody who is added while the server runs comes in, and is out when remo
 
   // The door has let in whoever is told that the metrics are the owner's.
   expect(await (await fetch(`${server.url}/metrics`, { headers: { authorization } })).text()).toMatch(
-    /^only/,
+    /^Only/,
   );
   expect(run('link', '--user', 'ann')).toContain('#ticket=');
 });

@@ -62,7 +62,7 @@ describe('cai serve token', () => {
       for (const secret of [own, given, sha256]) expect(stdout).not.toContain(secret);
       const head = `NAME  CREATED${' '.repeat(created.length - 'CREATED'.length)}  OF`;
       if (args.length < 2) expect(stdout).toBe(`${head}\nann   ${created}  a user\n`);
-      else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created, isProxy: false }] });
+      else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created, use: 'user' }] });
     }
   });
 
@@ -76,13 +76,30 @@ describe('cai serve token', () => {
     expect(stderr).toBe(
       'cai: this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "X-Auth-Request-Email"\n',
     );
-    expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'sso', isProxy: true });
+    expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'sso', use: 'proxy' });
     expect((await run('list')).stdout).toMatch(/^sso +\S+ +a proxy$/m);
     expect(await run('add', 'ann', '--proxy')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('ann is somebody in [[serve.users]]') as string,
     });
     expect((await run('add', 'sso', '--proxy')).stderr).toContain('revoke sso" first');
+  });
+
+  test('gives a program that reads metrics a token that lets nobody in', async () => {
+    const { host, run } = userIn(people);
+
+    const { status, stdout, stderr } = await run('add', 'prometheus', '--metrics');
+
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr:
+        'cai: this token is shown once. Whoever has it reads /metrics of the server, and nothing else\n',
+    });
+    expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'prometheus', use: 'metrics' });
+    expect((await run('list')).stdout).toMatch(/^prometheus +\S+ +a reader of metrics$/m);
+    expect((await run('add', 'ann', '--metrics')).stderr).toContain('ann is somebody in [[serve.users]]');
+    expect((await run('add', 'x', '--metrics', '--proxy')).stderr).toContain('a token has one use');
+    expect((await run('list', '--metrics')).stderr).toContain('--metrics is for add');
   });
 
   test('takes a token back, also of somebody whom the configuration no longer has', async () => {

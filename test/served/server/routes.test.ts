@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { Tokens } from '../../../src/served/server/door';
+import { Host } from '../../../src/system/host';
 import { Served } from '../../support/served';
 import { StreamableClient } from '../../support/streamable';
 
@@ -37,6 +39,20 @@ test('/metrics are for the user', async () => {
 
   expect(response.status).toBe(200);
   expect(await response.text()).toMatch(/^cai_serve_refused_total\{status="401"\} [1-9]/m);
+});
+
+test('/metrics are for a program whose token is for them, and it gets nothing else', async () => {
+  const tokens = new Tokens(new Host({ HOME: server.home }));
+  const headers = { authorization: `Bearer ${await tokens.add('prometheus', 'metrics')}` };
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`${server.url}${path}`, { headers })).status;
+
+  expect(await statusOf('/metrics')).toBe(200);
+  expect(await statusOf('/acp')).toBe(403);
+  const upgrade = await refusedUpgrade('/acp', headers);
+  expect(upgrade).toMatchObject({ status: 403, text: 'This token reads /metrics, and nothing else.\n' });
+  await tokens.revoke('prometheus');
+  expect(await statusOf('/metrics')).toBe(401);
 });
 
 test.each(['/acp/', '/none', '//acp', '/%', '/acp%2f'])('%s is answered 404', async (path) => {

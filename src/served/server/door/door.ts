@@ -28,6 +28,9 @@ export interface DoorOptions {
   readonly now?: () => number;
 }
 
+/** What a token that is for the counts gets everywhere else. */
+const forMetricsAlone: Refusal = { status: 403, text: 'This token reads /metrics, and nothing else.' };
+
 /** Where a visitor was let in who has no token. */
 const withoutToken = 'no token';
 
@@ -102,8 +105,21 @@ export class Door {
       const holder = this.#tokens.holderOf(token);
       // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
       if (holder === undefined) return this.#failed(address);
-      return holder.isProxy === true ? this.#named(person, holder) : this.#visitorFor(holder);
+      if (holder.use === 'metrics') return forMetricsAlone;
+      return holder.use === 'proxy' ? this.#named(person, holder) : this.#visitorFor(holder);
     });
+  }
+
+  /** Why a request does not get the counts; `undefined`: the user sends it, or a program with a token for them. */
+  refusalOfMetrics(request: Request, isLocal: boolean): Refusal | undefined {
+    const visitor = this.admit(request, isLocal);
+    if (visitor === forMetricsAlone) return undefined;
+    if (isRefusal(visitor)) return visitor;
+    if (visitor.name === ownerName) return undefined;
+    return {
+      status: 403,
+      text: 'Only the user who runs this server, and tokens for that, read its metrics.',
+    };
   }
 
   /**
@@ -143,7 +159,7 @@ export class Door {
   visitorNamed(name: string): Visitor | Refusal {
     return this.#unlessUnreadable(() => {
       const holder = this.#tokens.holderNamed(name);
-      if (holder !== undefined && holder.isProxy !== true) return this.#visitorFor(holder);
+      if (holder !== undefined && holder.use === undefined) return this.#visitorFor(holder);
       return { status: 404, text: 'nobody of that name has a token of this server' };
     });
   }
@@ -196,7 +212,7 @@ export class Door {
 
   #isByProxy(visitor: Visitor): boolean {
     const by = this.#admitted.get(visitor);
-    return by !== undefined && by !== withoutToken && by.isProxy === true;
+    return by !== undefined && by !== withoutToken && by.use === 'proxy';
   }
 
   #visitorFor(holder: TokenHolder): Visitor | Refusal {

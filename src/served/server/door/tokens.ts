@@ -18,18 +18,21 @@ const tokenForm = /^cai_[\w-]{43}$/;
 const maxFileBytes = 1_048_576;
 const lockWaitMs = 10_000;
 
+/** A token that lets no person in: a reverse proxy's, which names the user, or that of a program that reads counts. */
+export type TokenUse = 'proxy' | 'metrics';
+
 export interface TokenRecord {
   readonly name: string;
   /** Of the token, in hex. */
   readonly sha256: string;
   /** When it was made, as ISO 8601. */
   readonly created: string;
-  /** True for a reverse proxy's token: the proxy names the user. */
-  readonly isProxy?: boolean;
+  /** Absent for a person's. */
+  readonly use?: TokenUse;
 }
 
 /** What a token stands for as long as it is not revoked. */
-export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'isProxy'>;
+export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'use'>;
 
 /** Files that only the user can have written or read, or everything here fails with `CaiError('CONFIG')`. */
 export class Tokens {
@@ -89,13 +92,13 @@ export class Tokens {
   }
 
   /** A new token, which is kept nowhere. Rejects with `CaiError('USAGE')` for a name that has one. */
-  async add(name: string, isProxy = false): Promise<string> {
+  async add(name: string, use?: TokenUse): Promise<string> {
     const token = newToken();
     await this.#change((records) => {
       if (records.some((each) => each.name === name))
         throw new CaiError('USAGE', `${name} has a token: run "cai serve token revoke ${name}" first`);
       const record = { name, sha256: digestOf(token), created: new Date().toISOString() };
-      return [...records, { ...record, ...(isProxy && { isProxy }) }];
+      return [...records, { ...record, ...(use && { use }) }];
     });
     return token;
   }
@@ -218,11 +221,11 @@ export function digestOf(secret: string): string {
 }
 
 function isRecord(value: unknown): value is TokenRecord {
-  const { name, sha256, created, isProxy = true } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  const { name, sha256, created, use = 'proxy' } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (
     [name, sha256, created].every((each) => typeof each === 'string') &&
     /^[\da-f]{64}$/.test(sha256 as string) &&
-    isProxy === true
+    (use === 'proxy' || use === 'metrics')
   );
 }
 

@@ -11,7 +11,7 @@ const ann = { name: 'ann', agents: ['claude'], workspaces: ['/srv/shop'] };
 /** A door that knows a proxy, and the tokens of all. */
 async function behindProxy(path?: string, identityHeader: string | undefined = 'X-Auth-Request-Email') {
   const { door, tokens, owner, pass } = newDoor({ isBehindProxy: true, serve: { users, identityHeader } });
-  const proxy = await tokens.add('sso', true);
+  const proxy = await tokens.add('sso', 'proxy');
   const annsOwn = await tokens.add('ann');
   const { port, send } = await serve((request) => door.admit(request, path !== undefined), path);
   const knock = async (token: string | undefined, ...headers: string[]) => {
@@ -42,7 +42,7 @@ describe('the token of a proxy', () => {
 
   test('counts no more than another one where the configuration names no header', async () => {
     const { door, tokens } = newDoor({ serve: { users } });
-    const proxy = await tokens.add('sso', true);
+    const proxy = await tokens.add('sso', 'proxy');
     const { port, send } = await serve((request) => door.admit(request, false));
     const headers = [`Host: localhost:${port}`, 'Connection: close', `Authorization: Bearer ${proxy}`];
 
@@ -142,7 +142,7 @@ describe('the header', () => {
       outcome((await send('GET /acp HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers)).answer);
 
     expect(await knock('X-Auth-Request-Email: ann')).toBe('owner');
-    const proxy = `Authorization: Bearer ${await tokens.add('sso', true)}`;
+    const proxy = `Authorization: Bearer ${await tokens.add('sso', 'proxy')}`;
     expect(await knock(proxy, 'X-Auth-Request-Email: ann')).toBe('ann');
     expect(await knock(proxy)).toBe(401);
   });
