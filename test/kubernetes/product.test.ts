@@ -1,5 +1,5 @@
 /** What a user has of all this: agents in pods, one for each workspace, and nothing is left when they are removed. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { agentAnswers } from '../agents/transcript';
 import { acpx, provideClients } from '../engine/clients';
@@ -84,6 +84,32 @@ test('nothing of a workspace is left after cai rm --volumes', async () => {
 
   // The cluster takes away what belongs to a pod a moment later.
   while (objects() !== before) inNamespace('get', 'pods');
+});
+
+test('cai prune --unused removes the claim of a workspace that nobody has used for so long', async () => {
+  const [idle, used] = [newWorkspace(), newWorkspace()];
+  for (const cwd of [idle, used]) {
+    const running = cai.start(['exec', '--', 'true'], { cwd });
+    running.child.stdin.end();
+    await running.succeeds();
+  }
+  const folder = join(cai.env.XDG_STATE_HOME!, 'containai/used');
+  for (const name of readdirSync(folder)) {
+    const record = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Record<string, string>;
+    if (record.path === idle)
+      ownFile(join(folder, name), JSON.stringify({ ...record, value: '2026-01-02T03:04:05.000Z' }));
+  }
+  const claims = () => inNamespace('get', 'pvc', '--output', 'name');
+  const prune = async (...args: string[]) => (await cai.run(['prune', '--unused', '30d', ...args])).stdout;
+
+  inNamespace('delete', 'pod', podOf(idle).metadata.name);
+  expect((await prune('--dry-run')).toString()).not.toContain(used);
+  expect((await prune('--yes')).toString()).toMatch(
+    new RegExp(`^volume .*${idle} was last used on 2026-01-02`, 'm'),
+  );
+
+  expect(claims()).not.toContain(basename(idle));
+  expect(claims()).toContain(basename(used));
 });
 
 test('a workspace whose volume the cluster is still removing gets another one', async () => {
