@@ -95,7 +95,7 @@ export class Connections {
       stallMs: serve.stallMs,
       sessions,
       claims: this.#claims,
-      answered: (method, ms) => metrics.answered(method, ms),
+      answered: (...call) => metrics.answered(...call),
       onEnd: (isExpected) => {
         this.#byId.delete(id);
         metrics.ended(isExpected);

@@ -7,6 +7,9 @@ const turnSeconds = [1, 5, 15, 60, 300, 1_800, 7_200];
 /** Seconds: other calls, of which `session/new` may make a container. */
 const callSeconds = [0.01, 0.05, 0.25, 1, 5, 30, 120];
 
+/** Calls that open a connection or a session. */
+const opening: readonly string[] = ['initialize', 'session/new', 'session/load', 'session/resume'];
+
 /** One server's. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -17,6 +20,7 @@ export class Metrics {
   readonly #refused: Counter<'status'>;
   readonly #turns: Histogram;
   readonly #calls: Histogram<'method'>;
+  readonly #failed: Counter<'method'>;
 
   /** `connections`: those that are open. */
   constructor(connections: () => readonly ServedConnection[]) {
@@ -66,6 +70,13 @@ export class Metrics {
       labelNames: ['method'],
       buckets: callSeconds,
     });
+    this.#failed = new Counter({
+      ...counter(
+        'cai_serve_calls_failed_total',
+        'Turns, and calls that open sessions, that were answered with an error, such as when no container can start',
+      ),
+      labelNames: ['method'],
+    });
   }
 
   opened(): void {
@@ -91,11 +102,12 @@ export class Metrics {
   }
 
   /** A call of a client was answered. Methods are counted by name only where we know them: clients may send any. */
-  answered(method: string, ms: number): void {
+  answered(method: string, ms: number, isError: boolean): void {
     const seconds = ms / 1_000;
-    if (method === 'session/prompt') this.#turns.observe(seconds);
-    else if (['initialize', 'session/new', 'session/load', 'session/resume'].includes(method))
-      this.#calls.observe({ method }, seconds);
+    const isTurn = method === 'session/prompt';
+    if (isTurn) this.#turns.observe(seconds);
+    else if (opening.includes(method)) this.#calls.observe({ method }, seconds);
+    if (isError && (isTurn || opening.includes(method))) this.#failed.inc({ method });
   }
 
   /** All of it, in the text format, and its type. */

@@ -37,7 +37,7 @@ export interface ConnectionOptions {
   /** The sessions of all connections of the visitor to the same agent. */
   readonly sessions: Map<string, LiveSession>;
   readonly claims: SessionClaims;
-  answered(method: string, ms: number): void;
+  answered(method: string, ms: number, isError: boolean): void;
   /** The process has ended, once; `isExpected`: because the connection was over. */
   onEnd(isExpected: boolean): void;
 }
@@ -71,7 +71,7 @@ export class ServedConnection {
         lastGuestLeft: () => {
           if (this.#isOver) void this.#stop();
         },
-        answered: (method, ms) => options.answered(method, ms),
+        answered: (...call) => options.answered(...call),
       },
       sessions,
       claims,

@@ -39,8 +39,8 @@ test('count what is open, and what was', async () => {
   metrics.ended(true);
   metrics.ended(false);
   metrics.refused(401);
-  metrics.answered('session/prompt', 20_000);
-  metrics.answered('session/new', 100);
+  metrics.answered('session/prompt', 20_000, false);
+  metrics.answered('session/new', 100, true);
   const { type, body } = await metrics.text();
 
   expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -57,12 +57,13 @@ test('count what is open, and what was', async () => {
     'cai_serve_turn_seconds_bucket{le="60"}': 1,
     cai_serve_turn_seconds_sum: 20,
     'cai_serve_call_seconds_count{method="session/new"}': 1,
+    'cai_serve_calls_failed_total{method="session/new"}': 1,
   });
 });
 
 test('name no method that a client may have made up', async () => {
   const metrics = new Metrics(() => []);
-  metrics.answered('_secret', 1);
+  metrics.answered('_secret', 1, true);
 
   expect((await metrics.text()).body).not.toContain('secret');
 });

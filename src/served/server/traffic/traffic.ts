@@ -38,8 +38,8 @@ export interface TrafficPorts extends Participant {
   /** Writes a line, with its line end, to the process. */
   toAgent(line: Line): void;
   lastGuestLeft(): void;
-  /** A request of a client was answered, after so many milliseconds. */
-  answered(method: string, ms: number): void;
+  /** A request of a client was answered by the agent, after so many milliseconds. */
+  answered(method: string, ms: number, isError: boolean): void;
 }
 
 /** A request of a client that is open in the process. */
@@ -203,7 +203,7 @@ export class Traffic implements Home {
   #answerOfAgent(message: Message): void {
     const call = this.#calls.find(message.id!);
     if (call !== undefined) {
-      this.ports.answered(call.method, performance.now() - call.since);
+      this.ports.answered(call.method, performance.now() - call.since, message.isError);
       this.#answered(call, message);
     } else this.deliver(message.line, '');
   }
