@@ -96,6 +96,7 @@ const exec: Walk = {
     'container/engine/container-processes': 'questions to a container',
     'container/engine/seccomp': 'data',
     'container/services': 'only where services are configured',
+    'container/ssh/host-port': 'only where ports of this machine are configured',
     'container/spec/service': 'what such a service is to be',
     'container/image/build': 'how an image is built, if there is none',
     'container/image/build-lock': 'one build at a time',

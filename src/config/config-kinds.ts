@@ -87,11 +87,27 @@ export function matching(expected: string, form: RegExp): Kind<string> {
 
 /** A list of different strings that each pass `isElement`; it can be empty. */
 export function listOf(expected: string, isElement: (element: string) => boolean): Kind<readonly string[]> {
+  return listWith<string>(expected, (each) => typeof each === 'string' && isElement(each));
+}
+
+/** A list of at most so many different whole numbers from `least` to `greatest`; it can be empty. */
+export function numbersOf(
+  what: string,
+  { least, greatest, most }: { readonly least: number; readonly greatest: number; readonly most: number },
+): Kind<readonly number[]> {
+  const expected = `a list of at most ${most} different ${what} from ${least} to ${greatest}`;
+  const isOne = (value: unknown) =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= greatest;
+  return listWith<number>(expected, (each, index) => isOne(each) && index < most);
+}
+
+function listWith<T>(
+  expected: string,
+  isElement: (element: unknown, index: number) => boolean,
+): Kind<readonly T[]> {
   const misfit = (value: unknown) =>
     Array.isArray(value)
-      ? value.findIndex(
-          (each, index) => typeof each !== 'string' || !isElement(each) || value.indexOf(each) < index,
-        )
+      ? value.findIndex((each, index) => !isElement(each, index) || value.indexOf(each) < index)
       : undefined;
   return { ...kind(expected, (value) => misfit(value) === -1), misfit };
 }

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { builtin } from '../system/builtin';
 import { isFilePath } from '../system/real-path';
-import { command, listOf, matching, path, type Kind } from './config-kinds';
+import { command, listOf, matching, numbersOf, path, type Kind } from './config-kinds';
 import { normalHost, parseRule } from './host-rules';
 
 /** The name of an image, with a tag or digest. */
@@ -111,6 +111,9 @@ export const hostRules = listOf(
   'a list of different rules such as ["example.com", "*.example.com:443", "10.0.0.0/8", "[fd00::/8]:22"]: a host in ASCII, "*." before it for all below it, or an address or range, and a port or ":*" after it',
   (word) => parseRule(word) !== undefined,
 );
+
+/** Ports at which a container's sshd can listen: it is an ordinary user's. Each command has a listener for each. */
+export const hostPorts = numbersOf('ports', { least: 1_024, greatest: 65_535, most: 32 });
 
 export const sshHosts = listOf(
   'a list of different names of hosts, in lower case, such as ["github.com", "git.example.com:2222"]',

@@ -164,6 +164,7 @@ const tables = {
     egress: key('egress', oneOf('ask', 'listed', 'open'), rules.only('listed'), 'ask'),
     allow: key('allow', words.hostRules, rules.addition, []),
     deny: key('deny', words.hostRules, rules.more, []),
+    host_ports: key('hostPorts', words.hostPorts, 'never', []),
     ca_file: key('caFile', path, 'never'),
     npm_registry: key('npmRegistry', url, 'never'),
     pip_index: key('pipIndex', url, 'never'),
@@ -225,7 +226,7 @@ export type Config = {
 };
 
 /** How this machine reaches the network, which building an image needs. */
-export type HostNetwork = Omit<Config['network'], 'egress' | 'allow' | 'deny'>;
+export type HostNetwork = Omit<Config['network'], 'egress' | 'allow' | 'deny' | 'hostPorts'>;
 
 /** All rows of the table, in the order of the docs. */
 export const configKeys: readonly Key[] = Object.entries(tables).flatMap(([table, keys]) =>

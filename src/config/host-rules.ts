@@ -27,6 +27,26 @@ export interface HostRule {
 const form = /^(?:\[([\da-f:.]+(?:\/\d{1,3})?)\]|([^\s:[\]]+))(?::(\d{1,5}|\*))?$/i;
 const nameForm = /^(?=.{1,253}$)[a-z\d_]([\w-]{0,61}[a-z\d_])?(\.[a-z\d_]([\w-]{0,61}[a-z\d_])?)*$/i;
 
+/** The name of this machine inside containers that reach ports of it, as Docker has it. */
+export const machineName = 'host.docker.internal';
+
+/** The address that `container.extra_hosts` gives a name in lower case; `undefined`: none. */
+export function extraAddress(extraHosts: readonly string[], name: string): string | undefined {
+  const entry = extraHosts.find((each) => each.slice(0, each.indexOf(':')).toLowerCase() === name);
+  return entry?.slice(entry.indexOf(':') + 1);
+}
+
+/** Whether `machineName` leads to ports of this machine: the user, or the engine of an open network, may define it. */
+export function namesMachine({
+  network: { egress, hostPorts },
+  container: { extraHosts },
+}: {
+  readonly network: { readonly egress: string; readonly hostPorts: readonly number[] };
+  readonly container: { readonly extraHosts: readonly string[] };
+}): boolean {
+  return hostPorts.length > 0 && egress !== 'open' && extraAddress(extraHosts, machineName) === undefined;
+}
+
 /** `undefined`: the text is no rule. */
 export function parseRule(text: string): HostRule | undefined {
   const [, bracketed, plain = '', digits] = form.exec(text) ?? [];

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { nodeProxyVariables, type Variables } from './environment';
 import type { SshConnection } from './ssh/ssh';
 import type { Config } from '../config/config';
-import { placeText } from '../config/host-rules';
+import { extraAddress, machineName, namesMachine, placeText } from '../config/host-rules';
 import { ownValue } from '../config/own-property';
 import {
   placeholdersFor,
@@ -56,8 +56,10 @@ export async function openEgress(
     proxy();
     isInternal('::1');
   }, readyMs).unref();
-  const own = [...loopback, ...options.config.services.map(({ name }) => name)];
-  return [...variablesFor(port, own, new Map(inherited)), ...placeholdersFor(options.config.credentials)];
+  const { config } = options;
+  const machine = namesMachine(config) ? [machineName] : [];
+  const names = [...machine, ...config.services.map(({ name }) => name)];
+  return [...variablesFor(port, names, new Map(inherited)), ...placeholdersFor(config.credentials)];
 }
 
 function proxyOf(options: EgressOptions): EgressProxy {
@@ -70,18 +72,20 @@ function proxyOf(options: EgressOptions): EgressProxy {
   const keyed = config.credentials.flatMap(placesOf).map(placeText);
   // Whose SSH agent may be used for a host means to connect there.
   const ssh = config.git.sshAgent.map((each) => (/:\d+$/.test(each) ? each : `${each}:22`));
+  const { extraHosts } = config.container;
   const log = new NetworkLog(state, workspace, agent);
   const policy = new Policy({
     network: config.network,
     listed: [...commonHosts.map(({ rule }) => rule), ...hosts, ...signIn, ...keyed, ...ssh],
     telemetry,
+    isMachine: (name) => name === machineName && extraAddress(extraHosts, name) === undefined,
     decisions: () => decisionsOf(state, workspace),
     ask,
     note: (place, outcome, because, isQuiet = false) => {
       if (log.note(place, outcome, because) && outcome === 'refused' && !isQuiet) onRefusal(because);
     },
   });
-  const dialler = new Dialler(policy, config.network, config.container.extraHosts);
+  const dialler = new Dialler(policy, config.network, extraHosts);
   return new EgressProxy(policy, dialler, keyedHosts(options, dialler));
 }
 
@@ -91,10 +95,13 @@ export const javaVariable = 'JAVA_TOOL_OPTIONS';
 /** What the container itself has, and so no proxy is asked for. */
 const loopback = ['localhost', '127.0.0.1', '::1'];
 
-/** `own`: the hosts for which no proxy is asked. Java knows properties alone. */
+/** Those for which Java asks no proxy by itself. Source: java.net, "Networking Properties". */
+const javaLoopback = ['localhost', '127.*', '[::1]'];
+
+/** `names`: further hosts for which no proxy is asked. Java knows properties alone. */
 function variablesFor(
   port: number,
-  own: readonly string[],
+  names: readonly string[],
   inherited: ReadonlyMap<string, string>,
 ): Variables {
   const address = '127.0.0.1';
@@ -103,9 +110,10 @@ function variablesFor(
     `-D${kind}.proxyHost=${address}`,
     `-D${kind}.proxyPort=${port}`,
   ]);
+  if (names.length > 0) java.push(`-Dhttp.nonProxyHosts=${[...javaLoopback, ...names].join('|')}`);
   const inheritedJava = inherited.get(javaVariable);
   return [
-    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: own.join(',') }),
+    ...proxyVariables({ httpProxy: url, httpsProxy: url, noProxy: [...loopback, ...names].join(',') }),
     ...nodeProxyVariables,
     [javaVariable, [...(inheritedJava === undefined ? [] : [inheritedJava]), ...java].join(' ')],
   ];

@@ -47,7 +47,7 @@ const defaults = {
     volumes: [],
   },
   devcontainer: { use: true },
-  network: { egress: 'ask', allow: [], deny: [] },
+  network: { egress: 'ask', allow: [], deny: [], hostPorts: [] },
   serve: {
     hosts: [],
     origins: [],
@@ -192,6 +192,7 @@ describe('loadConfig', () => {
       egress = "listed"
       allow = ["*.example.com:22", "10.0.0.0/8"]
       deny = ["bad.example.com"]
+      host_ports = [5432, 1024, 65535]
       ca_file = "~/ca.pem"
       npm_registry = "https://npm.example"
       http_proxy = "http://proxy.example:3128"
@@ -313,6 +314,7 @@ describe('loadConfig', () => {
         egress: 'listed',
         allow: ['*.example.com:22', '10.0.0.0/8'],
         deny: ['bad.example.com'],
+        hostPorts: [5432, 1024, 65535],
         caFile: '/home/u/ca.pem',
         npmRegistry: 'https://npm.example',
         httpProxy: 'http://proxy.example:3128',
@@ -381,6 +383,14 @@ describe('loadConfig', () => {
     ['[[mounts]]\npath = "data"', 'a path: absolute, or from "~/"'],
     ['[[mounts]]\nread_only = true', 'lacks "path"'],
     ['network.http_proxy = "proxy.example"', 'a URL'],
+    ['network.host_ports = 5432', 'a list of at most 32 different ports from 1024 to 65535'],
+    ['network.host_ports = [0]', 'different ports from 1024 to 65535: number 1 does not fit'],
+    ['network.host_ports = [5432, 80]', 'different ports from 1024 to 65535: number 2 does not fit'],
+    ['network.host_ports = [65536]', 'different ports from 1024 to 65535: number 1 does not fit'],
+    ['network.host_ports = ["5432"]', 'different ports from 1024 to 65535: number 1 does not fit'],
+    ['network.host_ports = [5432.5]', 'different ports from 1024 to 65535: number 1 does not fit'],
+    ['network.host_ports = [5432, 5432]', 'different ports from 1024 to 65535: number 2 does not fit'],
+    [`network.host_ports = [${Array.from({ length: 33 }, (_, each) => 5_000 + each).join()}]`, 'at most 32 different ports from 1024 to 65535: number 33 does not fit'], // prettier-ignore
     ['serve.agents = []', 'a list of different names of agents, not empty'],
     ['serve.hosts = ["*.example.com"]', 'a list of different names or addresses'],
     ['serve.hosts = ["a.example:0"]', 'a list of different names or addresses'],

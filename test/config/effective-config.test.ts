@@ -207,6 +207,7 @@ describe('loadWorkspaceConfig', () => {
     ['acp.terminal = "off"', 'acp.terminal'],
     ['sessions.persist = false', 'sessions.persist'],
     ['container.extra_hosts = ["api.example:10.0.0.1"]', 'container.extra_hosts'],
+    ['network.host_ports = [5432]', 'network.host_ports'],
     ['engine.context = "theirs"', 'engine.context'],
     ['network.http_proxy = "http://theirs.example"', 'network.http_proxy'],
     ['network.ca_file = "ca.pem"', 'network.ca_file'],

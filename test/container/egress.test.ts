@@ -12,7 +12,7 @@ let inside: Server | undefined;
 afterEach(() => inside?.close());
 
 const config = {
-  network: { egress: 'ask', allow: [], deny: [] },
+  network: { egress: 'ask', allow: [], deny: [], hostPorts: [] },
   container: { pids: 1, idleMs: 0, own: [], extraHosts: [] },
   credentials: [],
   git: { sshAgent: [], isSigning: false },
@@ -74,6 +74,31 @@ describe('openEgress', () => {
     const { variables } = await given({ config: { ...config, services } });
 
     expect(variables.get('NO_PROXY')).toBe('localhost,127.0.0.1,::1,db');
+  });
+
+  it('asks no proxy for this machine where ports of it are reached, and says of others what to do', async () => {
+    const network = { ...config.network, hostPorts: [5432] };
+    const { variables, refusals } = await given({ config: { ...config, network } });
+
+    expect(variables.get('NO_PROXY')).toBe('localhost,127.0.0.1,::1,host.docker.internal');
+    expect(variables.get('JAVA_TOOL_OPTIONS')).toMatch(
+      / -Dhttp\.nonProxyHosts=localhost\|127\.\*\|\[::1\]\|host\.docker\.internal$/,
+    );
+    for (const place of ['host.docker.internal:1025', '127.0.0.1:1025'])
+      expect(await statusFor(place)).toMatch(/^HTTP\/1\.1 403 /);
+    expect(refusals).toEqual([
+      expect.stringMatching(/^host\.docker\.internal:1025 is this machine: .* add 1025 to "host_ports"/),
+      expect.stringMatching(/^127\.0\.0\.1:1025 is this machine or .* add 1025 to "host_ports"/),
+    ]);
+  });
+
+  it('leaves the name of this machine to the user who has defined it', async () => {
+    const [network, container] = [{ ...config.network, hostPorts: [5432] }, { ...config.container, extraHosts: ['host.docker.internal:10.0.0.7'] }]; // prettier-ignore
+    const { variables, refusals } = await given({ config: { ...config, network, container } });
+
+    expect(variables.get('NO_PROXY')).toBe('localhost,127.0.0.1,::1');
+    expect(await statusFor('host.docker.internal:5432')).toMatch(/^HTTP\/1\.1 403 /);
+    expect(refusals).toEqual([expect.stringContaining('cai network allow')]);
   });
 
   it('leaves Java the options that it has', async () => {

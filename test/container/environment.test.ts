@@ -1,6 +1,6 @@
 import { commandEnvironment } from '../../src/container/environment';
 
-const network = { egress: 'open', allow: [], deny: [] } as const;
+const network = { egress: 'open', allow: [], deny: [], hostPorts: [] } as const;
 const settings = { workspace: '/w', workingFolder: '/w' };
 const container = { env: ['PATH=/bin', 'A=b=c', 'EMPTY='], hostname: 'box' };
 

@@ -190,6 +190,26 @@ describe('an agent, of ways in,', () => {
     },
   );
 
+  attempt('an agent that may reach one port of the user’s machine reaches another', async () => {
+    const serve = async (says: string) => {
+      const server = createServer((socket) => socket.on('error', () => undefined).end(says));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      return server;
+    };
+    const servers = [await serve('ALLOWED'), await serve('REACHED')];
+    const [allowed, other] = servers.map((server) => (server.address() as AddressInfo).port);
+    const own = await new Place(new Cai(`host_ports = [${allowed}]\nallow = ["*:*"]\n`)).opened();
+    const places = `[(name, port) for name in ('localhost', '127.0.0.1', '::1', '0.0.0.0', 'host.docker.internal', *addresses) for port in (${allowed}, ${other})]`;
+    const { ended } = await outside.heardOf(own, `for place in ${places}:
+    at = ('[%s]:%d' if ':' in place[0] else '%s:%d') % place
+    print(place, say('', place), say('GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n' % (at, at)))
+    print(place, say('CONNECT %s HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n' % (at, at)))`); // prettier-ignore
+    for (const server of servers) server.close();
+    const said = `${ended.stdout.toString()}${ended.stderr}`;
+    if (ended.status !== 0 || !said.includes('ALLOWED')) throw new Error(`it could not be tried: ${said}`);
+    return reachedIf(said.includes('REACHED'), said);
+  });
+
   attemptWith('a socket as the way in')(
     'an agent has cai connect to a socket of the user’s machine instead of its container',
     async () => {

@@ -1,9 +1,11 @@
 /** Attacks on the memory of `cai` by an SSH server of the agent's: it has the host key, and the folder of the socket. */
 import { buildSync } from 'esbuild';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buildTimeoutMs, Place } from '../engine/place';
-import { ownFile } from '../engine/support';
+import { Cai, ownFile } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
 
 /** Of the 512 MiB that are sent: far more than the streams of a command may hold, and than Node has before it collects. */
@@ -49,3 +51,30 @@ attempt('an agent fills the memory of cai by a stream of a connection that nobod
   const [, kibibytes = '0'] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? [];
   return reachedIf(Number(kibibytes) > maxMemoryMebibytes * 1024, `${kibibytes} KiB`);
 });
+
+attempt(
+  'an agent whose SSH server stands for its container’s reaches a port of the user’s machine that is not allowed',
+  async () => {
+    const serve = async (says: string) => {
+      const server = createServer((socket) => socket.on('error', () => undefined).end(says));
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      return server;
+    };
+    const servers = [await serve('ALLOWED'), await serve('REACHED')];
+    const [allowed, other] = servers.map((server) => (server.address() as AddressInfo).port);
+    const place = await new Place(new Cai()).opened();
+    ownFile(join(place.workspace, 'sshd.cjs'), outputFiles[0]!.text);
+    const sshd = place.start(['node', 'sshd.cjs', String(other)], bySocket);
+    await sshd.says('begun');
+    // The command that is the server would have the port itself.
+    place.cai.configure(`host_ports = [${allowed}]\n`);
+    const command = place.start(['true'], bySocket);
+    await sshd.says('ALLOWED');
+    // Each is answered in the order in which it was asked for.
+    await sshd.says(`${other} ${allowed}: `);
+    [command, sshd].forEach(({ child }) => child.kill());
+    servers.forEach((server) => server.close());
+    const said = sshd.stdout.toString();
+    return reachedIf(said.includes('REACHED'), said);
+  },
+);

@@ -46,7 +46,9 @@ const maxShared = 32;
 /** What of a proxy's options the servers need. */
 interface McpServersOptions extends Pick<ProxyOptions, 'helper' | 'log'> {
   readonly agent: Pick<AgentCommand, 'name'>;
-  readonly config: Pick<Config, 'mcp' | 'restart'>;
+  readonly config: Pick<Config, 'mcp' | 'restart'> & {
+    readonly network: Pick<Config['network'], 'hostPorts'>;
+  };
   readonly host: Pick<Host, 'env'>;
 }
 
@@ -160,7 +162,9 @@ export class McpServers implements SessionObserver {
       );
       return undefined;
     }
-    this.#share(lease, name, `${host}:${port}`);
+    // Of these, `cai exec` makes each reachable itself.
+    const isAnyway = host === 'localhost' && this.options.config.network.hostPorts.includes(port);
+    if (!isAnyway) this.#share(lease, name, `${host}:${port}`);
     return url === undefined ? undefined : JSON.stringify(url);
   }
 

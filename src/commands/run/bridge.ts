@@ -1,27 +1,16 @@
 /** `cai bridge`, for `cai --acp`: agents in a container reach a port of this machine, or a program that runs here. */
-import { once } from 'node:events';
 import { writeSync } from 'node:fs';
-import { connect } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import { statusLine, type AgentStatus } from '../../rpc/status';
+import { endingMs, localhost, offerPort, type HostAddress } from '../../container/ssh/host-port';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { joinStreams } from '../../system/streams/tunnel-server';
 import { CaiError } from '../../errors';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { HostProgram, readOrder } from './host-program';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
-/** Between two attempts at a port that is taken inside, in milliseconds; the longest later, when the user is told. */
-const tryMs = 200;
-const maxTryMs = 30_000;
-/** A port may still be held by one of us that is ending. */
-const patienceMs = 3_000;
-/** How many connections may be open at once: each costs a descriptor here. */
-const maxConnections = 256;
 /** How often the parent is looked at, in milliseconds. */
 const parentCheckMs = 1_000;
 
@@ -69,7 +58,7 @@ async function bridge(
     const opened = await target.connect();
     ({ connection } = opened);
     if (program !== undefined) await program.listen(connection, target.wanted.settings);
-    else await forward(connection, address!, notice);
+    else await offerPort(connection, address!, { tell: notice, patienceMs: endingMs });
     tell({ kind: 'started' });
     throw await target.explain(await connection.lost, opened.container);
   };
@@ -86,79 +75,11 @@ async function bridge(
   }
 }
 
-interface Address {
-  readonly hosts: readonly string[];
-  readonly port: number;
-}
-
-function addressOf(what: string): Address {
+function addressOf(what: string): HostAddress {
   const [, host, digits] = /^(localhost|127(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(what) ?? [];
   if (host === undefined || Number(digits) < 1 || Number(digits) > 65_535)
     throw new CaiError('USAGE', `"${what}" is not an address: write "localhost:PORT" or "program"`);
-  return { hosts: host === 'localhost' ? ['127.0.0.1', '::1'] : [host], port: Number(digits) };
-}
-
-/** Resolves when the port is listened on inside, however long another program has it. */
-async function forward(
-  connection: SshConnection,
-  address: Address,
-  notice: (text: string) => void,
-): Promise<void> {
-  const { port } = address;
-  let open = 0;
-  let isTold = false;
-  const take = (stream: Duplex): void => {
-    stream.on('error', () => undefined);
-    if (open >= maxConnections) {
-      stream.destroy();
-      return;
-    }
-    open++;
-    stream.on('close', () => open--);
-    join(stream, address).catch(() => {
-      stream.destroy();
-      if (!isTold) notice(`nothing answers on port ${port} of this machine: start the server`);
-      isTold = true;
-    });
-  };
-  for (let triedMs = 0; !(await tryListening(connection, port, take));) {
-    if (triedMs === patienceMs)
-      notice(
-        `port ${port} is taken in the container, by a program there or by another editor: end that, or let the server listen on another port; it is tried again`,
-      );
-    // sshd writes a line about each into the log of the container.
-    const waitMs = triedMs < patienceMs ? tryMs : Math.min(triedMs, maxTryMs);
-    await sleep(waitMs);
-    triedMs += waitMs;
-  }
-}
-
-async function tryListening(
-  connection: SshConnection,
-  port: number,
-  take: (stream: Duplex) => void,
-): Promise<boolean> {
-  try {
-    await connection.listen(port, take);
-    return true;
-  } catch (reason) {
-    if (connection.isOver) throw reason;
-    return false;
-  }
-}
-
-/** Joins a stream to the address. Rejects when nothing answers there. */
-async function join(stream: Duplex, { hosts, port }: Address): Promise<void> {
-  const [host, ...others] = hosts;
-  const socket = connect({ host: host!, port, allowHalfOpen: true, noDelay: true });
-  try {
-    await once(socket, 'connect');
-  } catch (reason) {
-    if (others.length === 0) throw reason;
-    await join(stream, { hosts: others, port });
-    return;
-  }
-  joinStreams(socket, stream);
+  return { hosts: host === 'localhost' ? localhost : [host], port: Number(digits) };
 }
 
 /** Resolves when our stdin has ended, or our parent, or when a signal tells us to end. */

@@ -14,6 +14,7 @@ import {
 } from '../../container/ssh/inside';
 import { killedStatus } from '../../container/engine/container-info';
 import { commandEnvironment, type Variables } from '../../container/environment';
+import { openHostPorts } from '../../container/ssh/host-port';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -120,7 +121,13 @@ async function runIn(
   guard.connection = connection;
   let beside: { close(): Promise<void> } | undefined;
   let sshAgent: ReturnType<typeof openSshAgent> | undefined;
+  let hostPorts: ReturnType<typeof openHostPorts> | undefined;
   try {
+    hostPorts = openHostPorts(connection, config.network.hostPorts, {
+      id: container.id,
+      state: host.folders.state,
+      tell: target.voice.tell,
+    });
     const base = commandEnvironment(container, config, host.env, settings);
     const place = { container, connection, base, own: env };
     const cwd = startFolder(target.wanted, options.cwd);
@@ -133,6 +140,7 @@ async function runIn(
     // It is waited for below.
     command.catch(() => undefined);
     beside = await options.beside?.(connection);
+    await hostPorts;
     await setUpContainer(target, { ...place, command, host });
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
     const remote = await connection.run(command, terminal);
@@ -154,6 +162,7 @@ async function runIn(
     await beside?.close();
     await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
     connection.end();
+    void hostPorts?.then((endNotes) => endNotes());
     recordUse(host.folders.state, settings.workspace);
     await changesEnded();
   }

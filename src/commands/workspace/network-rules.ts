@@ -19,6 +19,9 @@ export interface NetworkInEffect {
   readonly egress: Config['network']['egress'];
   /** Where that is set: `default`, or `FILE:LINE`. */
   readonly egressFrom: string;
+  /** Ports of this machine that are reached, and where they are set. */
+  readonly hostPorts: readonly number[];
+  readonly hostPortsFrom: string;
   /** In the order in which they count: the first that names a place decides. None where everything is open. */
   readonly rules: readonly RuleInEffect[];
 }
@@ -34,7 +37,7 @@ export function networkInEffect(
   const [all, own] = [origins(), loadWorkspaceConfig(host, undefined).origins()];
   const configured = (kind: RuleKind) =>
     configuredRules(kind, find(all, `network.${kind}`), find(own, `network.${kind}`));
-  const { egress } = config.network;
+  const { egress, hostPorts } = config.network;
   const rules = [
     ...configured('deny'),
     ...decisions('deny', decided),
@@ -48,6 +51,8 @@ export function networkInEffect(
   return {
     egress,
     egressFrom: find(all, 'network.egress').from.join(' and '),
+    hostPorts,
+    hostPortsFrom: find(all, 'network.host_ports').from.join(' and '),
     rules: egress === 'open' ? [] : rules,
   };
 }

@@ -67,7 +67,7 @@ Rules:
   10.0.0.7, [fd00::7]    an address; private ones are reached only if a rule names them so
   10.0.0.0/8:5432        a range of addresses
 
-JSON of list: workspace (null: none), agent, egress, egressFrom, rules: each with rule, effect ("allow" or
+JSON of list: workspace (null: none), agent, egress, egressFrom, hostPorts, rules: each with rule, effect ("allow" or
 "deny"), source ("configuration", "repository", "decision", "agent" or "common") and from; faults: sentences.
 JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", "refused",
 "failed" or "ended") and because.`,
@@ -114,14 +114,18 @@ const modes: Readonly<Record<NetworkInEffect['egress'], string>> = {
 function list({ host, state, root, options }: Scene): number {
   const agent = chosenAgent(options.agent, loadWorkspaceConfig(host, root).config, host, root).name;
   const decided = decisionsOf(state, root);
-  const { egress, egressFrom, rules } = networkInEffect(host, root, agent, decided);
+  const { egress, egressFrom, hostPorts, hostPortsFrom, rules } = networkInEffect(host, root, agent, decided);
   const faults = decided.fault === undefined ? [] : [decided.fault];
   if (options.json === true) {
-    const value = { workspace: root ?? null, agent, egress, egressFrom, rules, faults };
+    const value = { workspace: root ?? null, agent, egress, egressFrom, hostPorts, rules, faults };
     process.stdout.write(`${quotedLines(value)}\n`);
     return 0;
   }
   process.stdout.write(`egress = "${egress}" (${egressFrom}): ${modes[egress]}\n`);
+  if (hostPorts.length > 0)
+    process.stdout.write(
+      `host_ports = [${hostPorts.join(', ')}] (${hostPortsFrom}): ports of this machine that containers reach\n`,
+    );
   if (rules.length > 0) {
     const rows = rules.map(({ rule, effect, from }) => [effect, rule, from]);
     process.stdout.write(`The first rule that names a host decides, ${whose(root)}, agent ${agent}:\n`);

@@ -1,6 +1,7 @@
 /** What the container of a workspace and an agent is to be, as an engine is asked for it. */
 import { ownIdentity } from '../../system/process-identity';
 import { agentHome } from '../../workspace/mount';
+import { machineName } from '../../config/host-rules';
 import type { ContainerPlan } from '../engine/engine';
 import { protectionText, rootsText } from './changes';
 import {
@@ -24,6 +25,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
   const recorded = recordedOf(settings, circumstances);
   const { can, cpus } = circumstances.engine;
   const services = (settings.services ?? []).map(({ name }) => name);
+  const loopbackNames = [...services, ...(settings.namesMachine === true ? [machineName] : [])];
   return {
     image: recorded.image,
     user: recorded.user,
@@ -52,7 +54,7 @@ export function planOf(settings: Settings, circumstances: Circumstances, hostKey
     shmBytes: sharedMemoryOf(settings, circumstances),
     // Without a network, names are looked up by the proxy of `src/network/egress/`.
     extraHosts: settings.extraHosts,
-    ...(services.length > 0 && { loopbackNames: services }),
+    ...(loopbackNames.length > 0 && { loopbackNames }),
     // One without a workspace has nothing that is worth keeping.
     isTemporary: settings.workspace === undefined,
   };

@@ -9,6 +9,7 @@ import type { Config } from '../../config/config';
 import { AgentFolders, rememberAgentFolders } from '../../system/paths/agent-folders';
 import { checkFilePath, checkMountPath } from '../../config/chosen-path';
 import { placeOfValue } from '../../config/effective-config';
+import { namesMachine } from '../../config/host-rules';
 import { kernelPlaceOn } from '../../system/paths/kernel-place';
 import { agentHome, isMountable, mountOf } from '../../workspace/mount';
 import { findOuterGit, recordOuterGit } from '../../workspace/git-folder';
@@ -142,6 +143,7 @@ function settingsWith(request: SettingsRequest, given: Given): Settings {
     ...config.container,
     own,
     hasNetwork: config.network.egress === 'open',
+    ...(namesMachine(config) && { namesMachine: true }),
     ...(services && { services }),
     certificates,
     authority: authority && authorityId(authority),

@@ -86,6 +86,8 @@ export interface Settings extends LimitSettings {
   readonly notices: readonly string[];
   /** Whether it has the engine's usual network. */
   readonly hasNetwork: boolean;
+  /** Whether this machine has its name there, because ports of it are reached; absent: it has none. */
+  readonly namesMachine?: true;
   /** What runs beside it; absent: nothing. */
   readonly services?: Config['services'] | undefined;
   /** Certificates to trust besides those of the image, as PEM. */

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HostNetwork } from '../../config/config';
-import { placeText, type Place } from '../../config/host-rules';
+import { extraAddress, placeText, type Place } from '../../config/host-rules';
 import { messageOf } from '../../errors';
 import { proxyFor, tunnelRequest } from '../own-proxy';
 import { printableLine } from '../../system/quoted';
@@ -88,8 +88,7 @@ export class Dialler {
 
   /** The address that the user's configuration gives a name; this machine for `host-gateway`. */
   #extra(host: string): string | undefined {
-    const entry = this.extraHosts.find((each) => each.slice(0, each.indexOf(':')).toLowerCase() === host);
-    const address = entry?.slice(entry.indexOf(':') + 1);
+    const address = extraAddress(this.extraHosts, host);
     return address === 'host-gateway' ? '127.0.0.1' : address;
   }
 }

@@ -32,6 +32,8 @@ export interface PolicyOptions {
   readonly listed: readonly string[];
   /** Places that only a rule of the user's opens, and about which nobody is asked. */
   readonly telemetry: readonly string[];
+  /** Whether nobody is asked about a name because it stands for this machine. */
+  readonly isMachine: (name: string) => boolean;
   /** What the user has decided for the workspace, as it is now. */
   readonly decisions: () => Decisions;
   /** Asks the user; `undefined`: nobody can be asked. */
@@ -115,8 +117,10 @@ export class Policy {
     if (found.length > 0) return found;
     const text = placeText(place);
     const [host = ''] = addresses;
-    const remedy = `run "cai network allow ${placeText({ host, port: place.port })}" on your machine`;
-    const why = `${text} leads to ${host}, which is refused or not public: if that is right, ${remedy}`;
+    const at = { host, port: place.port };
+    const remedy =
+      portRemedy(at) ?? `if that is right, run "cai network allow ${placeText(at)}" on your machine`;
+    const why = `${text} leads to ${host}, which is refused or not public: ${remedy}`;
     this.options.note(text, 'refused', why);
     throw new Refusal(why);
   }
@@ -131,11 +135,18 @@ export class Policy {
       matching(this.#allowed, place, usualPorts) ?? matching(rulesOf(decided.allow), place, usualPorts);
     if (allowing !== undefined) return `rule "${allowing}"`;
     if (isIP(place.host) !== 0 && isInternal(place.host))
-      throw new Refusal(`${text} is this machine or in a network that is not public: ${remedyFor(text)}`);
+      throw new Refusal(
+        `${text} is this machine or in a network that is not public: ${portRemedy(place) ?? remedyFor(text)}`,
+      );
     if (matching(this.#telemetry, place, 'any') !== undefined)
       throw new Refusal(`${text} only collects data about usage: ${remedyFor(text)}`, 403, true);
     const listed = matching(this.#listed, place, usualPorts);
-    return listed && `built-in rule "${listed}"`;
+    if (listed !== undefined) return `built-in rule "${listed}"`;
+    if (this.options.isMachine(place.host))
+      throw new Refusal(
+        `${text} is this machine: ${portRemedy({ ...place, host: '127.0.0.1' }) ?? remedyFor(text)}`,
+      );
+    return undefined;
   }
 
   /** Why it is allowed. */
@@ -156,6 +167,12 @@ export class Policy {
         : `${text} is not allowed from this container, and nobody answered whether it is to be: ${remedyFor(text)}`,
     );
   }
+}
+
+/** What to do where a program wants a port of this machine; `undefined`: it is another machine, or no port to share. */
+function portRemedy({ host, port }: Place): string | undefined {
+  if (!/^127\.|^::1$/.test(host) || port < 1_024) return undefined;
+  return `to let containers reach this port of your machine, add ${port} to "host_ports" below [network] in your configuration`;
 }
 
 function remedyFor(place: string): string {

@@ -43,10 +43,15 @@ function given(
   mcp: Partial<{ forwardLoopback: boolean; hostServers: string[] }> = {},
   script = 'cat',
   attempts = 1,
+  hostPorts: readonly number[] = [],
 ): void {
   [started, told] = [[], []];
   servers = new McpServers({
-    config: { mcp: { forwardLoopback: true, hostServers: [], ...mcp }, restart: policy(attempts) },
+    config: {
+      mcp: { forwardLoopback: true, hostServers: [], ...mcp },
+      network: { hostPorts },
+      restart: policy(attempts),
+    },
     agent: { name: 'claude' },
     host: { env: process.env },
     log: logTo((text) => text.startsWith('MCP') && told.push(text)),
@@ -106,6 +111,17 @@ describe('prepare', () => {
       ['bridge', '--workspace', root, '--agent', 'claude', '--quiet', '--status-fd', '3', 'localhost:3000'],
     ]);
     expect(prepare(opening(`[${http(3000)}]`))).not.toBeInstanceOf(Promise);
+    expect(started).toHaveLength(1);
+  });
+
+  test('leaves a port that the configuration names to the commands in the container', () => {
+    given({}, 'cat', 1, [3000]);
+
+    const { line } = prepare(opening(`[${http(3000)}]`)) as Message;
+
+    expect(String(line)).toContain('"http://127.0.0.1:3000/a%2f"');
+    expect(started).toEqual([]);
+    void prepare(opening('[{"type":"http","name":"h","url":"http://127.0.0.7:3000/"}]'));
     expect(started).toHaveLength(1);
   });
 
@@ -255,7 +271,11 @@ describe('a program of the container', () => {
     const tellings = new EventEmitter();
     const lines = on(tellings, 'told');
     servers = new McpServers({
-      config: { mcp: { forwardLoopback: true, hostServers: [] }, restart: policy(1) },
+      config: {
+        mcp: { forwardLoopback: true, hostServers: [] },
+        network: { hostPorts: [] },
+        restart: policy(1),
+      },
       agent: { name: 'claude' },
       host: { env: process.env },
       log: logTo((text) => text.startsWith('MCP') && tellings.emit('told', text)),

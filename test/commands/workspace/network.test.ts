@@ -74,6 +74,7 @@ describe('cai network', () => {
       agent: 'copilot',
       egress: 'listed',
       egressFrom: `${user.file}:1`,
+      hostPorts: [],
       faults: [],
     });
     expect(rules[0]).toEqual({
@@ -89,6 +90,14 @@ describe('cai network', () => {
       from: 'built in: copilot, telemetry',
     });
     expect(rules.at(-1)).toMatchObject({ source: 'common' });
+  });
+
+  test('shows the ports of this machine that containers reach', async () => {
+    const { user, run } = userIn('network.host_ports = [5432, 6379]');
+
+    expect((await run()).stdout).toContain(
+      `\nhost_ports = [5432, 6379] (${user.file}:1): ports of this machine that containers reach\n`,
+    );
   });
 
   test('lists no rule where none counts, and nothing of an agent that has no list', async () => {

@@ -29,7 +29,7 @@ describe('imageRequestOf', () => {
       agent: 'gemini',
       packages: catalog.gemini!.packages,
       image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: [], packages: [] },
-      network: { egress: 'ask', allow: [], deny: [] },
+      network: { egress: 'ask', allow: [], deny: [], hostPorts: [] },
       stateFolder: join(home, '.local/state/containai'),
     });
   });

@@ -44,6 +44,13 @@ describe('planOf', () => {
     expect(plan()).not.toHaveProperty('hostname');
   });
 
+  it('gives this machine a name where ports of it are reached, beside those of services', () => {
+    const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 1 }];
+
+    expect(plan()).not.toHaveProperty('loopbackNames');
+    expect(plan({ namesMachine: true, services }).loopbackNames).toEqual(['db', 'host.docker.internal']);
+  });
+
   it('records what it asks for', () => {
     expect(JSON.parse(plan().labels[label.spec]!)).toEqual(recordedOf(settings(), circumstances));
     expect(plan().labels).toMatchObject({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { settingsForUse, settingsOf } from '../../../src/container/spec/settings';
 import type { Settings } from '../../../src/container/spec/spec';
-import { loadConfig, type Config } from '../../../src/config/config';
+import { configOf, loadConfig, type Config } from '../../../src/config/config';
 import { authorityOf } from '../../../src/network/keys/authority';
 import { AgentFolders } from '../../../src/system/paths/agent-folders';
 import { besidesOf, readBaseline } from '../../../src/workspace/protect/baseline';
@@ -13,7 +13,7 @@ import { expectedError } from '../../expected-error';
 
 const isLinux = process.platform === 'linux';
 
-const standard = { egress: 'ask', allow: [], deny: [] } as const;
+const standard = { egress: 'ask', allow: [], deny: [], hostPorts: [] } as const;
 
 let home: string;
 let root: string;
@@ -126,6 +126,18 @@ describe('settingsOf', () => {
       ),
     );
     await expect(settings()).rejects.toThrow(`"${key}"`);
+  });
+
+  it.each<[string, Partial<Config['network']>, string[], boolean]>([
+    ['not without ports', {}, [], false],
+    ['with ports', { hostPorts: [5432] }, ['other:10.0.0.7'], true],
+    ['not where the user has defined it', { hostPorts: [5432] }, ['Host.Docker.internal:10.0.0.7'], false],
+    ['not where the engine may', { hostPorts: [5432], egress: 'open' }, [], false],
+  ])('names this machine %s', async (_, network, extraHosts, isNamed) => {
+    const container = { ...configOf([]).container, extraHosts };
+    const { namesMachine = false } = await settings({ network: { ...standard, ...network }, container });
+
+    expect(namesMachine).toBe(isNamed);
   });
 
   it('refuses to keep a part of the workspace from being written, which it could not', async () => {

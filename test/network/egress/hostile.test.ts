@@ -28,6 +28,7 @@ function proxyFor(network: HostNetwork = {}): EgressProxy {
     network: { egress: 'listed', allow: ['site.example:*'], deny: [] },
     listed: [],
     telemetry: [],
+    isMachine: () => false,
     decisions: () => ({ allow: [], deny: [] }),
     ask: undefined,
     note: () => undefined,

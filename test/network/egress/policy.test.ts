@@ -21,6 +21,7 @@ function policy(
     network: { egress: 'ask', allow: [], deny: [], ...network },
     listed: ['registry.example', '*.mirror.example:443'],
     telemetry: ['usage.registry.example'],
+    isMachine: () => false,
     decisions: () => ({ allow: [], deny: [] }),
     ask: undefined,
     note: (...said) => notes.push(said.join(' | ')),
@@ -199,6 +200,9 @@ describe('permitted', () => {
       'registry.example:443 leads to 10.0.0.7, which is refused or not public: if that is right, run "cai network allow 10.0.0.7:443" on your machine',
     );
     expect(notes).toHaveLength(1);
+    expect(() => policy().permitted({ host: 'localhost', port: 5432 }, ['127.0.0.1'])).toThrow(
+      'localhost:5432 leads to 127.0.0.1, which is refused or not public: to let containers reach this port of your machine, add 5432 to "host_ports" below [network] in your configuration',
+    );
     expect(policy({}, { allow: ['10.0.0.0/8'] }).permitted(place, ['10.0.0.7'])).toEqual(['10.0.0.7']);
     expect(
       policy({ decisions: () => ({ allow: ['10.0.0.7'], deny: [] }) }).permitted(place, ['10.0.0.7']),

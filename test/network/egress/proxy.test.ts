@@ -38,6 +38,7 @@ async function given(
     network: { egress: 'ask', allow, deny: [] },
     listed: [],
     telemetry: [],
+    isMachine: () => false,
     decisions,
     ask,
     note: (_place, outcome, because) => noted.push(`${outcome}: ${because}`),

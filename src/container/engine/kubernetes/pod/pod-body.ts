@@ -93,7 +93,11 @@ export function podBody({ name, secretName, imageEnv, plan, entries, wanted, lim
   return { pod, secret };
 }
 
-function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, wanted: Config['kubernetes']) {
+function podSettings(
+  { user, hostname, extraHosts, loopbackNames = [], rights }: ContainerPlan,
+  wanted: Config['kubernetes'],
+) {
+  const hosts = [...extraHosts, ...loopbackNames.map((name) => `${name}:127.0.0.1`)];
   const [uid, gid] = user.split(':').map(Number);
   const { nodeSelector, tolerations, runtimeClass, pullSecrets, priorityClass } = wanted;
   return {
@@ -102,7 +106,7 @@ function podSettings({ user, hostname, extraHosts, rights }: ContainerPlan, want
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(hostname !== undefined && { hostname }),
-    ...(extraHosts.length > 0 && { hostAliases: extraHosts.map(aliasOf) }),
+    ...(hosts.length > 0 && { hostAliases: hosts.map(aliasOf) }),
     ...(nodeSelector.length > 0 && { nodeSelector: pairsOf(nodeSelector) }),
     ...(tolerations.length > 0 && { tolerations: tolerations.map(tolerationOf) }),
     ...(priorityClass !== undefined && { priorityClassName: priorityClass }),

@@ -277,6 +277,8 @@ describe('podBody', () => {
       { ip: '10.0.0.8', hostnames: ['a'] },
       { ip: 'fd00::1', hostnames: ['b'] },
     ]);
+    const loopback = podBody({ ...request, plan: { ...plan, loopbackNames: ['c'] } }).pod.spec.hostAliases;
+    expect(loopback?.at(-1)).toEqual({ ip: '127.0.0.1', hostnames: ['c'] });
   });
 });
 
