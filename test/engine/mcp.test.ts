@@ -80,9 +80,10 @@ const hostServer = (command = program) => ({
 const places = new Map<string, Place>();
 
 /** A workspace with the agent in it, and an editor of the test's own. */
-async function given(config = ''): Promise<Place> {
-  const place = places.get(config) ?? new Place(new Cai(`${agent}${config}`), newWorkspace());
-  places.set(config, place);
+async function given(config = '', network = ''): Promise<Place> {
+  const whole = `${network}${agent}${config}`;
+  const place = places.get(whole) ?? new Place(new Cai(whole), newWorkspace());
+  places.set(whole, place);
   const copy = join(place.workspace, 'uses-mcp.mjs');
   copyFileSync(fixture, copy);
   chownSync(copy, user.uid, user.gid);
@@ -161,6 +162,20 @@ describe('a server on the loopback address of this machine', () => {
 
     expect(await does(session, { do: 'servers' })).toBe(JSON.stringify([httpServer(port, '127.0.0.1')]));
     expect(await fetches(session, port)).toBe('seven');
+  });
+
+  test('is reached without a bridge, and by more than MCP, at a port that the configuration names', async () => {
+    const port = await serverOf('named');
+    const place = await given('', `host_ports = [${port}]\n`);
+
+    const session = await open(place, [httpServer(port)]);
+
+    expect(await fetches(session, port)).toBe('named');
+    expect(await does(session, { do: 'fetch', url: `http://host.docker.internal:${port}/` })).toBe('named');
+    expect(bridges()).toEqual([]);
+    servers.pop()!.close();
+    expect(await fetches(session, port)).toContain('failed: ');
+    await editor.proxy.complains(`nothing answers on port ${port} of this machine: start the server`);
   });
 
   test('is not reached where that is switched off', async () => {
