@@ -270,10 +270,10 @@ describe('loadWorkspaceConfig', () => {
     });
     expect(originOf('mounts[3].path')).toMatchObject({ value: '/d', used: '/d', from: [`${file}:6`] });
     expect(load().repository!.widening).toEqual([
-      { name: 'env.import', line: 1, held: ['KEY', 'BOTH'], wanted: ['KEY', 'BOTH', 'TOKEN'] },
-      { name: 'mounts[0].path', line: 3, held: undefined, wanted: '/b' },
-      { name: 'mounts[0].read_only', line: 4, held: undefined, wanted: true },
-      { name: 'mounts[1].path', line: 6, held: undefined, wanted: '/d' },
+      { name: 'env.import', place: 'line 1', held: ['KEY', 'BOTH'], wanted: ['KEY', 'BOTH', 'TOKEN'] },
+      { name: 'mounts[0].path', place: 'line 3', held: undefined, wanted: '/b' },
+      { name: 'mounts[0].read_only', place: 'line 4', held: undefined, wanted: true },
+      { name: 'mounts[1].path', place: 'line 6', held: undefined, wanted: '/d' },
     ]);
   });
 
@@ -318,9 +318,9 @@ describe('loadWorkspaceConfig', () => {
     repository('container.cpus = 2', 'container.pids = 2000', 'image.dockerfile = "Dockerfile"');
 
     expect(load().repository!.widening).toEqual([
-      { name: 'container.cpus', line: 1, held: 1, wanted: 2 },
-      { name: 'container.pids', line: 2, held: 1024, wanted: 2000 },
-      { name: 'image.dockerfile', line: 3, held: undefined, wanted: 'Dockerfile' },
+      { name: 'container.cpus', place: 'line 1', held: 1, wanted: 2 },
+      { name: 'container.pids', place: 'line 2', held: 1024, wanted: 2000 },
+      { name: 'image.dockerfile', place: 'line 3', held: undefined, wanted: 'Dockerfile' },
     ]);
   });
 

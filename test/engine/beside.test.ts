@@ -1,6 +1,7 @@
 /** Services beside the container of an agent. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { hasDevcontainers, inside, marked, newProject, newUser, removeImages, trust } from './devcontainers';
 import { buildServiceImage, serviceImage } from './service-image';
 import { buildTimeoutMs, Place } from './place';
 import { Cai, docker } from './support';
@@ -29,12 +30,15 @@ const ask = (name: string, port: number, bytes: string) => [
   '-e',
   `require('net').connect(${port}, '${name}', function () { this.write(Buffer.from('${bytes}', 'latin1')); }).once('data', (data) => { console.log(String(data).trim()); process.exit(); })`,
 ];
+/** As one argument of a shell. */
+const shell = (command: readonly string[]) =>
+  command.map((each) => `'${each.replaceAll("'", `'\\''`)}'`).join(' ');
 const askRedis = (command: string) => ask('cache', 6379, `${command}\\r\\n`);
 /** Source: PostgreSQL, "SSLRequest": the answer is S or N. */
 const askPostgres = ask('db', 5432, '\\0\\0\\0\\x08\\x04\\xd2\\x16\\x2f');
 
 /** Ids of the containers of services of a workspace; of the one of that name. */
-async function servicesOf({ workspace }: Place, name?: string): Promise<string[]> {
+async function servicesOf({ workspace }: Pick<Place, 'workspace'>, name?: string): Promise<string[]> {
   const labels = [
     `containai.workspace=${workspace}`,
     `containai.service${name === undefined ? '' : `=${name}`}`,
@@ -175,4 +179,56 @@ describe('a service that does not come up', () => {
     expect(status).toBe(2);
     expect(stderr).toMatch(/config\.toml:\d+: "network\.egress" is "open", with which other containers would reach the services/); // prettier-ignore
   });
+});
+
+const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
+
+describeIfBuilt('a Compose project', () => {
+  afterAll(removeImages);
+
+  test(
+    'has its other services beside the container, as it says and no more',
+    async () => {
+      const workspace = newProject(
+        { dockerComposeFile: '../compose.yml', service: 'app' },
+        {
+          ...marked,
+          'compose.yml': {
+            services: {
+              app: { build: '.devcontainer', depends_on: ['cache', 'db'] },
+              cache: { image: '${IMAGE:-none}', healthcheck: { test: 'redis-cli ping' }, ports: ['6379'] },
+              db: {
+                image: serviceImage,
+                command: 'postgres',
+                environment: { POSTGRES_PASSWORD: 'a=b' },
+                healthcheck: { test: ['CMD', 'pg_isready', '-h', '/run/postgresql'] },
+                volumes: ['data:/data', './:/workspace'],
+                deploy: { resources: { limits: { memory: '256m' } } },
+              },
+              idle: { image: 'none', profiles: ['more'] },
+            },
+          },
+          '.env': `IMAGE=${serviceImage}\n`,
+        },
+      );
+      const cai = newUser();
+      const told = (await trust(cai, workspace)).stdout.toString();
+      expect(told).toContain('/compose.yml:1: services[0].name: not set -> "cache"');
+      expect(told).toContain('service "cache": "ports" is ignored');
+      expect(told).toContain('service "db": "volumes: ./:/workspace" is ignored');
+
+      const script = `test -e /from-devcontainer && ${shell(askRedis('PING'))} && ${shell(askPostgres)} && ${shell(ask('localhost', 6379, 'PING\\r\\n'))}`;
+      const { text } = await inside(cai, workspace, script);
+
+      expect(text).toMatch(/^\+PONG\n[NS]\n\+PONG$/);
+      expect(await servicesOf({ workspace })).toHaveLength(2);
+      const [id] = await servicesOf({ workspace }, 'db');
+      const fields = '{{.HostConfig.Memory}}{{range .Mounts}} {{.Type}} {{.Destination}}{{end}}';
+      expect(await inspect(id!, fields)).toBe(`${256 * 2 ** 20} volume /data`);
+
+      await cai.start(['rm', '--volumes', '--yes', '--workspace', workspace]).succeeds();
+      expect(await servicesOf({ workspace })).toEqual([]);
+    },
+    buildTimeoutMs,
+  );
 });

@@ -52,7 +52,9 @@ export async function removeImages(): Promise<void> {
   const format = `${label('repository')} ${label('environment')} {{join .RepoTags " "}}`;
   const names = new Set<string>();
   for (const id of new Set(ids.split('\n').filter(Boolean))) {
-    const [repository = '', ...own] = (await docker('inspect', '--format', format, id)).split(' ');
+    // Another test file may have removed its own meanwhile.
+    const said = await docker('inspect', '--format', format, id).catch(() => '');
+    const [repository = '', ...own] = said.split(' ');
     if (repository.startsWith(`${folder}/`)) for (const name of own.reverse()) names.add(name);
   }
   for (const name of [...names, 'dev_container_feature_content_temp'])

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { hasDevcontainers, inside, marked, newProject, newUser, removeImages, trust } from '../engine/devcontainers'; // prettier-ignore
 import { buildServiceImage, serviceImage } from '../engine/service-image';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, docker, ownFile } from '../engine/support';
@@ -24,7 +25,7 @@ beforeAll(async () => {
 }, buildTimeoutMs);
 
 /** The container of the service of a workspace; empty: there is none. */
-async function serviceOf({ workspace }: Place): Promise<string> {
+async function serviceOf({ workspace }: Pick<Place, 'workspace'>): Promise<string> {
   const filters = [`label=containai.workspace=${workspace}`, 'label=containai.service'];
   return await docker('ps', '--all', '--quiet', ...filters.flatMap((each) => ['--filter', each]));
 }
@@ -113,4 +114,81 @@ attempt('a repository that nobody trusts starts a service', async () => {
   const { stdout } = await stranger.run(['getent', 'hosts', 'cache']);
   const found = await serviceOf(stranger);
   return reachedIf(found !== '' || stdout.length > 0, `${found} ${stdout.toString()}`);
+});
+
+const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
+
+describeIfBuilt('a Compose project', () => {
+  const settings = { dockerComposeFile: '../compose.yml', service: 'app' };
+  /** A project with a service besides the one of the agents. */
+  const project = (keys: object) =>
+    newProject(settings, {
+      ...marked,
+      'compose.yml': {
+        services: { app: { build: '.devcontainer' }, cache: { image: '${IMAGE}', ...keys } },
+      },
+      '.env': `IMAGE=${serviceImage}\n`,
+    });
+  afterAll(removeImages);
+
+  attempt(
+    'a service of a Compose file gets rights, the network or files of the host, or a port there',
+    async () => {
+      const asked = {
+        privileged: true,
+        cap_add: ['SYS_ADMIN'],
+        devices: ['/dev/kvm'],
+        security_opt: ['seccomp=unconfined'],
+        network_mode: 'host',
+        pid: 'host',
+        ports: ['16379:6379'],
+        volumes: ['/var/run/docker.sock:/docker.sock', '..:/host', { type: 'bind', source: '/', target: '/root' }], // prettier-ignore
+      };
+      const workspace = project(asked);
+      const user = newUser();
+      const told = (await trust(user, workspace)).stdout.toString();
+      const { text } = await inside(user, workspace, 'getent hosts cache');
+      const found = await serviceOf({ workspace });
+      if (!text.includes('cache') || found === '' || !told.includes('"privileged", "cap_add", "devices"'))
+        throw new Error(`${text} ${told}`);
+      const format =
+        '{{.HostConfig.Privileged}} {{.HostConfig.CapAdd}} {{.HostConfig.Devices}} {{.HostConfig.PidMode}} {{.HostConfig.NetworkMode}} {{.HostConfig.PortBindings}} {{range .Mounts}}{{.Type}}{{end}}';
+      const made = await docker('inspect', '--format', format, found);
+      const isUsual = /^false \[[A-Z_ ]*\] \[\] {2}container:\w+ map\[\] (volume)?$/.test(made);
+      return reachedIf(!isUsual || made.includes('SYS_ADMIN'), made);
+    },
+    buildTimeoutMs,
+  );
+
+  attempt(
+    'an agent has a service or a mount by what it writes into a Compose file or .env',
+    async () => {
+      const user = newUser();
+      const workspaces = await Promise.all(
+        [
+          `echo '{"services":{"app":{"build":".devcontainer"},"evil":{"image":"${serviceImage}","volumes":["/:/host"]}}}' > compose.yml`,
+          `sed -i 's|"cache":{|&"volumes":["/:/host"],|' compose.yml`,
+          `echo 'IMAGE=${serviceImage} # evil' > .env`,
+          `rm .env; ln -s ${user.home}/evil .env`,
+        ].map(async (change) => {
+          const workspace = project({});
+          await trust(user, workspace);
+          await inside(user, workspace, change);
+          return workspace;
+        }),
+      );
+      const found: string[] = [];
+      for (const workspace of workspaces) {
+        const before = await serviceOf({ workspace });
+        if (before === '') throw new Error('what the user agrees to is not started');
+        const { text } = await inside(user, workspace, 'getent hosts cache evil; test -e /from-devcontainer && echo theirs || true'); // prettier-ignore
+        found.push(text, await serviceOf({ workspace }));
+      }
+      return reachedIf(
+        found.some((each) => each !== ''),
+        found.join(),
+      );
+    },
+    buildTimeoutMs,
+  );
 });

@@ -112,9 +112,9 @@ function described({ outgrown, git, file, devcontainer }: Request, { cwd, root }
 }
 
 function linesOf(widening: readonly Widening[]): string[] {
-  return widening.map(({ name, line, held, wanted }) => {
+  return widening.map(({ name, place, held, wanted }) => {
     const before = held === undefined ? 'not set' : quoted(held);
-    return `  line ${line}: ${name}: ${before} -> ${quoted(wanted)}`;
+    return `  ${printableCharacters(place)}: ${name}: ${before} -> ${quoted(wanted)}`;
   });
 }
 

@@ -16,8 +16,8 @@ interface Judged {
 export interface Widening extends Record<'held' | 'wanted', unknown> {
   /** The key: `container.memory`. */
   readonly name: string;
-  /** Where the file has it. */
-  readonly line: number;
+  /** Where the file has it: `line 3`; `FILE:3` in a file that it names. */
+  readonly place: string;
 }
 
 /** More notices than these are told as a number: a stranger chooses how many there are. */
@@ -46,9 +46,9 @@ export class JudgedFile {
   /** The keys that widen, in the file's order, with values as a file would have them. */
   get widening(): Widening[] {
     const widening = this.#judged.filter(({ verdict }) => verdict === 'widens');
-    return widening.map(({ setting: { key, path }, held, effective }) => ({
+    return widening.map(({ setting, setting: { key, path }, held, effective }) => ({
       name: nameOf(path),
-      line: this.file.placeOf(path).line,
+      place: setting.from()[0]!.replace(`${this.file.file}:`, 'line '),
       held: held?.written ?? (isInList(path) ? undefined : key.standard),
       wanted: effective.written,
     }));

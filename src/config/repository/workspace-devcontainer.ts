@@ -1,6 +1,6 @@
 /** The development container of a workspace: which one is meant, and whether the user trusts it as it is now. */
 import { posix } from 'node:path';
-import { composeNotice, ignoredNotice } from '../../workspace/devcontainer/ignored';
+import { notStarted } from '../../workspace/devcontainer/compose/beside';
 import { readDevcontainer, type Devcontainer } from '../../workspace/devcontainer/devcontainer';
 import { devcontainerNames, findDevcontainer } from '../../workspace/devcontainer/find';
 import { isObject, placesInJson } from '../../workspace/devcontainer/json';
@@ -8,7 +8,7 @@ import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { recorded } from '../../workspace/records';
-import { configKeys, type Config } from '../config';
+import { configKeys, configOf, type Config } from '../config';
 import { settingsOf, type Setting } from '../config-reader';
 import { JudgedFile } from './judge';
 
@@ -83,20 +83,48 @@ export function readWorkspaceDevcontainer(
     base: { folder: posix.dirname(file), home },
     placeOf: (path: Setting['path']) => placeOf(['customizations', 'containai', ...path]),
   };
-  const judged = new JudgedFile(
-    { ...source, settings: settingsOf(isObject(own) ? own : {}, source, configKeys) },
-    before,
-    true,
-  );
-  return {
-    content,
-    judged,
-    ignored: [
-      ...ignoredNotice(quoted(file), settings),
-      ...composeNotice(quoted(file), settings),
-      ...judged.notices({ never: 'put it into your own config.toml', widens: '' }),
-    ],
-  };
+  const said = settingsOf(isObject(own) ? own : {}, source, configKeys);
+  const judge = (settings: readonly Setting[]) => new JudgedFile({ ...source, settings }, before, true);
+  const beside = besideServices(content, said, judge(said).settings);
+  const judged = judge([...said, ...beside.settings]);
+  const all = { ...content, ignored: [...content.ignored, ...beside.notices] };
+  const notices = judged.notices({ never: 'put it into your own config.toml', widens: '' });
+  return { content: all, judged, ignored: [...all.ignored, ...notices] };
+}
+
+/**
+ * The services of a Compose project as settings, behind those that the file itself has (`own`). Of one name, those count
+ * that hold without them (`all`). `notices`: a sentence for each that does not run.
+ */
+function besideServices({ services, file }: Devcontainer, own: readonly Setting[], all: readonly Setting[]) {
+  const keys = configKeys.filter(({ path }) => path[0] === 'services');
+  const isName = ({ key }: Setting) => keys.includes(key) && key.field === 'name';
+  const taken = new Set(all.filter(isName).map(({ value }) => value));
+  const { engine, network } = configOf(all);
+  const settings: Setting[] = [];
+  const notices: string[] = [];
+  let position = own.filter(isName).length;
+  for (const { name, table, from } of services.filter((each) => !taken.has(each.name))) {
+    const rows = keys.flatMap((key) => {
+      const field = key.path.at(-1)!;
+      const written = table[field];
+      return written === undefined ? [] : [{ key, field, written, value: key.kind.read(written) }];
+    });
+    const misfit = rows.find(({ value }) => value === undefined);
+    const why =
+      engine.kind === 'kubernetes'
+        ? 'cai runs no services in a cluster yet'
+        : network.egress === 'open'
+          ? '"network.egress" is "open", with which other containers would reach it'
+          : misfit && `its "${misfit.field}" must be ${misfit.key.kind.expected}`;
+    if (why !== undefined) notices.push(notStarted(file, name, why));
+    else {
+      for (const { key, field, written, value } of rows)
+        settings.push({ key, path: ['services', position, field], written, value, from: () => [from] });
+      position += 1;
+    }
+  }
+  return { settings, notices };
 }
 
 function choiceNotice(root: string, name: string | undefined): string[] {

@@ -1,9 +1,8 @@
 /** The image that a devcontainer.json describes, before anything of ours is in it. */
 import { needsLoopback, proxyVariables } from '../../network';
-import { posix } from 'node:path';
 import type { HostNetwork } from '../../config/config';
 import { buildDevcontainer } from '../../workspace/devcontainer/cli';
-import { composeNotice, ignoredNotice } from '../../workspace/devcontainer/ignored';
+import { ignoredNotice } from '../../workspace/devcontainer/ignored';
 import { textOf } from '../../workspace/devcontainer/json';
 import { metadataLabel, metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError } from '../../errors';
@@ -30,9 +29,7 @@ export class DevcontainerImage {
     const { images, progress } = this;
     const { tag, network, request } = this.wanted;
     const { content, localEnv, docker } = request;
-    const file = quoted(posix.relative(content.root, content.file));
-    for (const notice of [...ignoredNotice(file, content.settings), ...composeNotice(file, content.settings)])
-      progress.say(notice);
+    for (const notice of content.ignored) progress.say(notice);
     const { endpoint } = images;
     if (endpoint === undefined) throw impossible("Docker's command line cannot reach the engine as cai does");
     if (docker === undefined)

@@ -3,11 +3,15 @@ import type dockerignore from '@balena/dockerignore';
 import { readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../../errors';
+import { servicesBeside, type BesideService } from './compose/beside';
+import { composeProject } from './compose/project';
 import { sourcesIn, type Sources } from './dockerfile-sources';
+import { ignoredNotice } from './ignored';
 import { imageSourceOf, type ImageSource } from './image-source';
 import { isObject, parseJson, type JsonObject } from './json';
 import { Snapshot } from './snapshot';
 import { substitute, type VariableValues } from './substitute';
+import { quoted } from '../../system/quoted';
 import { unlessFails } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
 
@@ -18,6 +22,10 @@ export interface Devcontainer {
   readonly text: string;
   readonly settings: JsonObject;
   readonly source: ImageSource;
+  /** What else of its Compose project runs. */
+  readonly services: readonly BesideService[];
+  /** A sentence for each part that is ignored. */
+  readonly ignored: readonly string[];
   /** The file and everything that it names in the workspace. */
   readonly files: Snapshot;
   readonly digest: string;
@@ -28,8 +36,8 @@ export type LocalEnv = VariableValues['localEnv'];
 
 /**
  * Reads the devcontainer.json of the workspace at `root`, and what it names there: the folder that it lies in, the
- * Dockerfile, what that copies of its context, the features of the repository, Compose files. Fails with
- * `CaiError('CONFIG')` for what cannot be used, lies outside, or is too much.
+ * Dockerfile, what that copies of its context, the features of the repository, Compose files and the files with
+ * variables that these use. Fails with `CaiError('CONFIG')` for what cannot be used, lies outside, or is too much.
  */
 export function readDevcontainer(root: string, file: string, localEnv: LocalEnv): Devcontainer {
   const files = new Snapshot(root);
@@ -37,12 +45,20 @@ export function readDevcontainer(root: string, file: string, localEnv: LocalEnv)
   if (text === undefined) throw new CaiError('CONFIG', `${file} is not there`);
   const settings = parseJson(text, file);
   const usable = substitute(settings, { localFolder: root, localEnv });
-  const source = imageSourceOf(usable, file, (path) => files.addFile(path)?.toString());
+  const read = (path: string) => files.addFile(path)?.toString();
+  const project = composeProject(usable, file, read);
+  const source = imageSourceOf(usable, file, project);
+  const beside = project && servicesBeside(project, usable, file);
   const folder = posix.dirname(file);
   if (folder !== root) files.addAll(folder);
   for (const feature of localFeatures(settings)) files.addAll(posix.resolve(folder, feature));
   if ('dockerfile' in source) addBuild(files, source);
-  return { file, root, text, settings, source, files, digest: files.digest(file) };
+  return {
+    ...{ file, root, text, settings, source, files },
+    services: beside?.services ?? [],
+    ignored: [...ignoredNotice(quoted(file), settings), ...(beside?.notices ?? [])],
+    digest: files.digest(file),
+  };
 }
 
 /** Those that lie in the repository. */

@@ -1,5 +1,6 @@
 /** What of a devcontainer.json is not done, and is told. */
-import { isObject, textOf, type JsonObject } from './json';
+import { quoted } from '../../system/quoted';
+import { isObject, type JsonObject } from './json';
 
 /** Each with what makes it worth telling. */
 const ignored: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -33,24 +34,19 @@ export function ignoredKeys(settings: JsonObject): string[] {
 
 /** A sentence for all that is ignored; none where nothing is. `whose`: the file, or the feature. */
 export function ignoredNotice(whose: string, settings: JsonObject): string[] {
-  const keys = ignoredKeys(settings).map((key) => `"${key}"`);
-  const last = keys.pop();
-  if (last === undefined) return [];
-  const list = keys.length === 0 ? `${last} is` : `${keys.join(', ')} and ${last} are`;
-  return [
-    `${whose}: ${list} ignored: nothing of it runs on this machine, and the container gets no more than your own configuration gives it`,
-  ];
+  const keys = ignoredKeys(settings);
+  return keys.length === 0 ? [] : [ignoredSentence(whose, keys)];
 }
 
-/** What is said of the rest of a Compose project. */
-export function composeNotice(file: string, { dockerComposeFile, service }: JsonObject): string[] {
-  if (dockerComposeFile === undefined) return [];
-  return [
-    `${file}: only the image of the service "${textOf(service)}" is used: its other settings, and other services, are ignored`,
-  ];
+/** That sentence, of at least one key. */
+export function ignoredSentence(whose: string, keys: readonly string[]): string {
+  const [last, ...before] = keys.map((key) => quoted(key)).reverse();
+  const list = before.length === 0 ? `${last} is` : `${before.reverse().join(', ')} and ${last} are`;
+  return `${whose}: ${list} ignored: nothing of it runs on this machine, and the container gets no more than your own configuration gives it`;
 }
 
-function isSaid(value: unknown): boolean {
+/** Whether a key with that value asks for something. */
+export function isSaid(value: unknown): boolean {
   if (value === undefined || value === null || value === '' || value === false) return false;
   return !(Array.isArray(value) && value.length === 0);
 }

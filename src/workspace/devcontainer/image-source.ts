@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import { composeService } from './compose';
+import { mainService, type ComposeProject } from './compose/project';
 import { isObject, textOf, textsIn, type JsonObject } from './json';
 
 /** Paths are absolute. */
@@ -22,24 +22,20 @@ interface Place {
 }
 
 /**
- * What devcontainer.json says. `read`: the text of a file, `undefined` if it is missing. Fails with `CaiError('CONFIG')` for one
- * that names neither an image nor a Dockerfile.
+ * What devcontainer.json says. `project`: the one of Compose that it names. Fails with `CaiError('CONFIG')` for one that
+ * names neither an image nor a Dockerfile.
  */
 export function imageSourceOf(
   settings: JsonObject,
   file: string,
-  read: (path: string) => string | undefined,
+  project: ComposeProject | undefined,
 ): ImageSource {
   const place = { file, folder: posix.dirname(file) };
   const { build, image, context } = settings;
-  const { dockerComposeFile: compose } = settings;
   const ofFile = textOf(settings.dockerFile);
-  if (compose !== undefined) {
-    const names = [compose].flat().flatMap((each) => textOf(each) ?? []);
-    const files = names.map((name) => posix.resolve(place.folder, name));
-    const { service, from } = composeService(files, textOf(settings.service), read, file);
-    const its = { file: from, folder: posix.dirname(files[0] ?? file) };
-    return sourceIn(service, its, 'the folder of the context');
+  if (project !== undefined) {
+    const { keys, file: from } = mainService(project, file);
+    return sourceIn(keys, { file: from, folder: project.folder }, 'the folder of the context');
   }
   if (ofFile !== undefined)
     return dockerfileIn({ context: '.', ...(context && { context }), dockerfile: ofFile }, place);

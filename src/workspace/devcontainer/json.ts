@@ -54,6 +54,11 @@ export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** The value, or the members of a list, as far as they are strings that are not empty. */
+export function textsOf(value: Json | undefined): string[] {
+  return [value ?? []].flat().flatMap((each) => textOf(each) ?? []);
+}
+
 /** An object's members that are words, numbers or true and false, as text. */
 export function textsIn(value: Json | undefined): Record<string, string> {
   const entries = isObject(value) ? Object.entries(value) : [];

@@ -124,3 +124,110 @@ describe('the development container of a workspace', () => {
     expect(load(root).config.devcontainer.trusted?.source).toMatchObject({ args: { A: 'k', B: '' } });
   });
 });
+
+describe('the services of a Compose project', () => {
+  const compose = '.devcontainer/c.yml';
+  const files = {
+    [name]: { dockerComposeFile: 'c.yml', service: 'app' },
+    [compose]:
+      'services:\n  app: { image: a }\n  db: { image: "${IMAGE:-p}:17", env_file: ../db.env }\n  cache: { image: r, command: x }\n',
+    'db.env': 'A=a\n',
+  };
+  const configured = (text: string) => {
+    const file = join(newRoot({ 'containai/config.toml': text }));
+    host = new Host({ ...host.env, XDG_CONFIG_HOME: file });
+  };
+
+  test('are configured once the user agrees', () => {
+    const root = newRoot(files);
+    expect(load(root).config.services).toEqual([]);
+
+    expect(load(root).devcontainer!.read().judged.widening[0]).toEqual({
+      ...{ name: 'services[0].name', place: `${join(root, compose)}:3`, held: undefined, wanted: 'db' },
+    });
+    trust(root);
+
+    const { config, origins } = load(root);
+    expect(config.services).toEqual([
+      { name: 'db', image: 'p:17', env: ['A=a'], memoryBytes: 2 ** 30 },
+      { name: 'cache', image: 'r', env: [], command: ['x'], memoryBytes: 2 ** 30 },
+    ]);
+    expect(origins().find((each) => each.name === 'services[1].image')!.from).toEqual([
+      `${join(root, compose)}:4`,
+    ]);
+  });
+
+  test.each<[string, string]>([
+    ['the Compose file', compose],
+    ['a file with variables', 'db.env'],
+    ['.env, also where there was none', '.devcontainer/.env'],
+  ])('are not, once somebody has changed %s', (_, file) => {
+    const root = newRoot(files);
+    trust(root);
+
+    appendFileSync(join(root, file), '# more\n');
+
+    expect(load(root).config.services).toEqual([]);
+    expect(load(root).devcontainerNotices[0]).toContain('has changed since you agreed to it');
+  });
+
+  test('depend on .env only where they have variables', () => {
+    const root = newRoot({
+      [name]: { dockerComposeFile: '../c.yml', service: 'app' },
+      'c.yml': 'services:\n  app: { image: a }\n  db: { image: p, ports: ["$PORT"] }\n',
+    });
+    trust(root);
+
+    appendFileSync(join(root, '.env'), 'A=b\n');
+
+    expect(load(root).config.services).toHaveLength(1);
+  });
+
+  test('make way for those of that name that the user or the repository configures, and come behind them', () => {
+    configured('[[services]]\nname = "cache"\nimage = "own"\n');
+    const own = { services: [{ name: 'queue', image: 'q' }] };
+    const root = newRoot({
+      ...files,
+      [name]: { ...files[name], customizations: { containai: own } },
+    });
+    trust(root);
+
+    expect(load(root).config.services.map((each) => [each.name, each.image])).toEqual([
+      ['cache', 'own'],
+      ['queue', 'q'],
+      ['db', 'p:17'],
+    ]);
+  });
+
+  const why = (root: string) => load(root).devcontainer!.trusted!.ignored.slice(1);
+  test.each<[string, string, string]>([
+    ['with an open network', 'network.egress = "open"', '"network.egress" is "open", with which other containers would reach it'], // prettier-ignore
+    ['in a cluster', 'engine.kind = "kubernetes"', 'cai runs no services in a cluster yet'],
+  ])('are not configured %s', (_, text, reason) => {
+    configured(text);
+    const root = newRoot(files);
+    trust(root);
+
+    expect(load(root).config.services).toEqual([]);
+    expect(why(root)).toEqual(
+      ['db', 'cache'].map(
+        (each) => `"${join(root, name)}": the service "${each}" is not started, because ${reason}`,
+      ),
+    );
+  });
+
+  test('are not configured where they do not fit', () => {
+    const root = newRoot({
+      ...files,
+      [compose]:
+        'services:\n  app: { image: a }\n  my_db: { image: p }\n  b: { image: -v }\n  c: { image: c }\n',
+    });
+    trust(root);
+
+    expect(load(root).config.services.map((each) => each.name)).toEqual(['c']);
+    expect(why(root)).toEqual([
+      expect.stringMatching(/service "my_db" is not started, because its "name" must be a name such as "db"/),
+      expect.stringMatching(/service "b" is not started, because its "image" must be the name of an image/),
+    ]);
+  });
+});

@@ -1,4 +1,4 @@
-import { composeNotice, ignoredKeys, ignoredNotice } from '../../../src/workspace/devcontainer/ignored';
+import { ignoredKeys, ignoredNotice } from '../../../src/workspace/devcontainer/ignored';
 
 const asked = {
   initializeCommand: 'touch /tmp/x',
@@ -25,11 +25,4 @@ test('nothing is said of what asks for nothing', () => {
   expect(ignoredNotice('F', { privileged: false, capAdd: [], image: 'x', postCreateCommand: 'y' })).toEqual(
     [],
   );
-});
-
-test('the rest of a Compose project is named', () => {
-  expect(composeNotice('F', { dockerComposeFile: 'c.yml', service: 'app' })).toEqual([
-    'F: only the image of the service "app" is used: its other settings, and other services, are ignored',
-  ]);
-  expect(composeNotice('F', {})).toEqual([]);
 });

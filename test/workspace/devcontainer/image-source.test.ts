@@ -1,9 +1,14 @@
+import { composeProject } from '../../../src/workspace/devcontainer/compose/project';
 import { imageSourceOf } from '../../../src/workspace/devcontainer/image-source';
 import type { JsonObject } from '../../../src/workspace/devcontainer/json';
 
 const file = '/w/.devcontainer/devcontainer.json';
 const of = (settings: JsonObject, files: Readonly<Record<string, string>> = {}) =>
-  imageSourceOf(settings, file, (path) => files[path]);
+  imageSourceOf(
+    settings,
+    file,
+    composeProject(settings, file, (path) => files[path]),
+  );
 
 describe('imageSourceOf', () => {
   test('takes an image', () => expect(of({ image: 'debian:12' })).toEqual({ image: 'debian:12' }));

@@ -1,0 +1,65 @@
+/** Variables in the values of Compose files. Source: Compose Specification, "Interpolation". */
+import { posix } from 'node:path';
+import { parseEnv } from 'node:util';
+import { CaiError } from '../../../errors';
+import { isObject, type Json } from '../json';
+
+/** `$$`, `$NAME`, `${NAME}`, or with `-`, `?` or `+`, perhaps behind `:`, and text, in which one more can be. */
+const form = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?)([-?+])((?:[^{}]|\$\{[^{}]*\})*))?\})/g;
+
+/** Longest text that all files and values together become: a short file can name a long value often. */
+const maxLength = 2 ** 20;
+
+/** The text of a file; `undefined`: it does not exist. Fails with `CaiError('CONFIG')` for one that is none of the workspace. */
+export type Read = (path: string) => string | undefined;
+
+/** Those that files of the workspace set: none of this machine gets in. */
+export class Variables {
+  #known: ReadonlyMap<string, string> | undefined;
+  #length = 0;
+
+  /** `folder`: of the file `.env`, which is read once a variable is wanted. */
+  constructor(
+    private readonly folder: string,
+    private readonly read: Read,
+  ) {}
+
+  /** What a file such as `.env` sets; `undefined`: it does not exist. Fails with `CaiError('CONFIG')`. */
+  inFile(path: string): ReadonlyMap<string, string> | undefined {
+    const text = this.read(posix.resolve(this.folder, path));
+    return text === undefined
+      ? undefined
+      : new Map(Object.entries(parseEnv(this.#counted(text)) as Record<string, string>));
+  }
+
+  /** The value with what its variables stand for, in all its strings. Fails with `CaiError('CONFIG')` for one that grows too long. */
+  replacedIn(value: Json): Json {
+    if (typeof value === 'string') return this.#replaced(value);
+    if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.replacedIn(each));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.replacedIn(each)]));
+  }
+
+  #replaced(text: string): string {
+    return text.replace(form, (whole, ...groups: (string | undefined)[]) => {
+      if (whole === '$$') return '$';
+      const [plain, name = plain!, colon, sign, otherwise = ''] = groups;
+      const value = this.#valueOf(name);
+      const isSet = value !== undefined && (colon !== ':' || value !== '');
+      const result = sign === '+' || (sign === '-' && !isSet) ? this.#replaced(otherwise) : (value ?? '');
+      return this.#counted(sign === '+' && !isSet ? '' : result);
+    });
+  }
+
+  #valueOf(name: string): string | undefined {
+    this.#known ??= this.inFile('.env') ?? new Map();
+    return this.#known.get(name);
+  }
+
+  #counted(text: string): string {
+    this.#length += text.length;
+    if (this.#length > maxLength)
+      throw new CaiError('CONFIG', 'the variables of the Compose files stand for more than 1 MiB');
+    return text;
+  }
+}
