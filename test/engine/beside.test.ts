@@ -70,6 +70,15 @@ describe('services of databases', () => {
     expect(ids).toHaveLength(2);
   });
 
+  test('are listed with their container', async () => {
+    const table = (await place.cai.run(['ps'])).stdout.toString();
+    const rows = JSON.parse((await place.cai.run(['ps', '--json'])).stdout.toString()) as { workspace: string; services: string[] }[]; // prettier-ignore
+
+    expect(table).toMatch(/ SERVICES\n/);
+    expect(table).toMatch(new RegExp(` ${place.workspace} .* cache,db\n`));
+    expect(rows.find(({ workspace }) => workspace === place.workspace)!.services).toEqual(['cache', 'db']);
+  });
+
   test('are what cai forward leads to', async () => {
     const forward = place.cai.start(['forward', '--workspace', place.workspace, '0:6379']);
     await forward.says('\n');

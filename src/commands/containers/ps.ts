@@ -38,7 +38,8 @@ async function list({ all, json, size, context }: Options, host: Host): Promise<
   const use = size === true ? await diskUseOf(engine) : undefined;
   const now = Date.now();
   const rows = await Promise.all(
-    shown.map(async ({ id, name, agent, workspace = null, state, createdAt: createdMs, dataVolume = '' }) => {
+    shown.map(async ({ id, name, agent, workspace = null, state, services, ...each }) => {
+      const { createdAt: createdMs, dataVolume = '' } = each;
       const commands = await commandsIn(engine, id, state);
       const createdAt = new Date(createdMs).toISOString();
       const sizes = use && {
@@ -46,21 +47,25 @@ async function list({ all, json, size, context }: Options, host: Host): Promise<
         dataBytes: use.volumes.get(dataVolume) ?? null,
       };
       const ageMs = Math.max(now - createdMs, 0);
-      return { name, id, agent, workspace, state, createdAt, ageMs, commands, ...sizes };
+      return { name, id, agent, workspace, state, createdAt, ageMs, commands, services, ...sizes };
     }),
   );
   if (json === true) writeJson(rows);
   else {
     const head = ['NAME', 'AGENT', 'WORKSPACE', 'STATE', 'AGE', 'COMMANDS'];
-    const lines = rows.map(({ name, agent, workspace, state, ageMs, commands, writtenBytes, dataBytes }) => {
-      const sizes = use === undefined ? [] : [bytesText(writtenBytes), bytesText(dataBytes)];
-      return [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?'), ...sizes];
+    const hasServices = rows.some(({ services }) => services.length > 0);
+    const lines = rows.map(({ name, agent, workspace, state, ageMs, commands, services, ...row }) => {
+      const sizes = use === undefined ? [] : [bytesText(row.writtenBytes), bytesText(row.dataBytes)];
+      const beside = hasServices ? [services.join(',') || '-'] : [];
+      const own = [name, agent, workspace ?? '-', state, ageOf(ageMs), String(commands ?? '?')];
+      return [...own, ...sizes, ...beside];
     });
-    const sizeHead = use === undefined ? [] : ['WRITTEN', 'DATA'];
+    if (use !== undefined) head.push('WRITTEN', 'DATA');
+    if (hasServices) head.push('SERVICES');
     const paint = paintFor(host);
     const painted = (cell: string, column: string): string =>
       column === 'STATE' ? paint(cell, colourOf(cell.trim())) : cell;
-    process.stdout.write(table([[...head, ...sizeHead], ...lines], ['WORKSPACE'], undefined, painted));
+    process.stdout.write(table([head, ...lines], ['WORKSPACE'], undefined, painted));
   }
   if (shown.length === 0) tell(hint(containers.length));
   return 0;
