@@ -20,11 +20,12 @@ export interface ProgramOptions {
  * which may be secrets.
  */
 export class OutputFailure extends Error {
-  /** `stdout`: what it has printed; `isMissing`: there is no such program. */
+  /** `stdout`: what it has printed; `isMissing`: there is no such program; `hasEnded`: by itself, with a status. */
   constructor(
     why: string,
     readonly stdout: string,
     readonly isMissing: boolean,
+    readonly hasEnded: boolean,
   ) {
     super(why);
   }
@@ -44,6 +45,7 @@ export function outputOf(program: string, args: readonly string[], options: Prog
             isMissing ? 'there is no such program' : whyOf(error, limitMs),
             stdout,
             isMissing,
+            typeof error.code === 'number',
           ),
         );
       }

@@ -82,11 +82,10 @@ function sharesOf(options: KeyedHostsOptions): ((place: Place) => Share | undefi
 
 /** Tells what a place gets by the agent's sign-in. */
 function tokensOf({ form, kept, onSignIn }: OutsideSignIn): (place: Place) => Share | undefined {
-  // eslint-disable-next-line @typescript-eslint/require-await -- of the same type as for keys, which take a while
-  const withKeys = async ({ path, headers }: Keyable) => ({
-    path,
-    headers: withSwapped(headers, (text) => kept.tokenFor(text)),
-  });
+  const withKeys = async ({ path, headers }: Keyable) => {
+    await kept.unlock();
+    return { path, headers: withSwapped(headers, (text) => kept.tokenFor(text)) };
+  };
   return (place) => {
     if (!getsTokens(form, place)) return undefined;
     const exchange = (path: string) => {

@@ -126,6 +126,11 @@ export class SignIns {
     });
   }
 
+  /** Asks the keyring, where a sign-in is sealed by the key in it: `tokenFor` does not wait for that. */
+  async unlock(): Promise<void> {
+    for (const each of this.#all) await each.unlock();
+  }
+
   /** The token that a placeholder stands for: the current one, also for a placeholder of an earlier generation. */
   tokenFor(text: string): string | undefined {
     const id = readPlaceholder(text)?.signIn;
@@ -162,16 +167,21 @@ class KeptSignIn {
 
   constructor(
     private readonly host: Pick<Host, 'folders'>,
-    private readonly keyring: Pick<Keyring, 'seal' | 'unseal'>,
+    private readonly keyring: Pick<Keyring, 'unlock' | 'seal' | 'unseal'>,
     private readonly agent: string,
     name: string,
   ) {
     this.#path = posix.join(host.folders.state, folder, agent, `${name}.json`);
   }
 
+  /** Has the keyring asked for the key, if the sign-in is sealed by it. */
+  async unlock(): Promise<void> {
+    if (this.#record()?.sealed !== undefined) await this.keyring.unlock();
+  }
+
   /**
    * As it is now; `undefined`: there is none, or none that can be used, so that the user has to sign in; or it is not the
-   * one with that `id`.
+   * one with that `id`. Fails if it is sealed, and was not unlocked.
    */
   read(id?: string): SignIn | undefined {
     const record = this.#record();
@@ -202,19 +212,17 @@ class KeptSignIn {
     ) => Promise<{ readonly kept: SignIn | undefined; readonly result: T }>,
   ): Promise<T> {
     return await this.#locked(async () => {
+      await this.unlock();
       const before = this.read();
       const { kept, result } = await change(before);
-      if (kept !== before) this.#write(kept);
+      if (kept !== before) await this.#write(kept);
       return result;
     });
   }
 
   /** Keeps a sign-in in the place of what was there; `undefined`: forgets that. */
   async keep(signIn: SignIn | undefined): Promise<void> {
-    await this.#locked(() => {
-      this.#write(signIn);
-      return Promise.resolve();
-    });
+    await this.#locked(() => this.#write(signIn));
   }
 
   /** One change after another in this process, with pauses, so that other processes get the lock as often as this one. */
@@ -250,8 +258,9 @@ class KeptSignIn {
     return isKept && tokens.every((token) => typeof token === 'string') ? (record as Kept) : undefined;
   }
 
-  #write(signIn: SignIn | undefined): void {
+  async #write(signIn: SignIn | undefined): Promise<void> {
     const { state } = this.host.folders;
+    if (signIn !== undefined) await this.keyring.unlock(true);
     try {
       if (signIn === undefined) rmSync(this.#path, { force: true });
       else replaceFile(this.#path, `${JSON.stringify(this.#sealed(signIn))}\n`);

@@ -2,14 +2,14 @@
  * The user's keyring, by its own program: `secret-tool` of libsecret, or `security` of macOS. It holds one key of ours, by
  * which other secrets are sealed: programs of a keyring take no long ones.
  */
-import { spawnSync } from 'node:child_process';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { safeProgram } from '../../system/paths/safe-program';
 import type { Host } from '../../system/host';
+import { safeProgram } from '../../system/paths/safe-program';
+import { outputOf, type OutputFailure } from '../../system/program-output';
 
 /** How long its program may take, in milliseconds: it may ask for a password. */
 const limitMs = 20_000;
-/** How long it is not asked again after it has not answered, in milliseconds: this process stands still while it asks. */
+/** How long it is not asked again after it has not answered, in milliseconds: it may show a window each time. */
 const retryMs = 60_000;
 const algorithm = 'aes-256-gcm';
 const [keyBytes, ivBytes, tagBytes] = [32, 12, 16];
@@ -36,14 +36,25 @@ const macOs: Program = {
 
 export class Keyring {
   #key: Buffer | undefined;
+  /** The question that is open, if one is. */
+  #asking: Promise<void> | undefined;
   #asksFrom = 0;
 
   /** `host` has the environment, by which its program is found. */
   constructor(private readonly host: Host) {}
 
-  /** The text sealed, by a key that is made on first use; `undefined`: there is no keyring, or it is locked. */
+  /**
+   * Asks the keyring for the key; `seal` and `unseal` only use what was found. With `makes`, a key that is not there is
+   * made. Never rejects: there may be no keyring, or it is locked.
+   */
+  async unlock(makes = false): Promise<void> {
+    if (this.#key === undefined) await (this.#asking ??= this.#find());
+    if (this.#key === undefined && makes) await (this.#asking ??= this.#make());
+  }
+
+  /** The text sealed; `undefined`: the key is not at hand. */
   seal(text: string): string | undefined {
-    const key = this.#find() ?? this.#make();
+    const key = this.#key;
     if (key === undefined) return undefined;
     const iv = randomBytes(ivBytes);
     const cipher = createCipheriv(algorithm, key, iv);
@@ -51,9 +62,9 @@ export class Keyring {
     return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64');
   }
 
-  /** The text again; `undefined`: the key cannot be had, or is another one. */
+  /** The text again; `undefined`: the key is not at hand, or is another one. */
   unseal(sealed: string): string | undefined {
-    const key = this.#find();
+    const key = this.#key;
     if (key === undefined) return undefined;
     const bytes = Buffer.from(sealed, 'base64');
     const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes));
@@ -66,35 +77,32 @@ export class Keyring {
     }
   }
 
-  #find(): Buffer | undefined {
-    if (this.#key !== undefined) return this.#key;
-    const key = Buffer.from(this.#run(({ find }) => ({ args: find, input: '' })) ?? '', 'hex');
-    return key.length === keyBytes ? (this.#key = key) : undefined;
+  async #find(): Promise<void> {
+    const key = Buffer.from((await this.#run(({ find }) => ({ args: find, input: '' }))) ?? '', 'hex');
+    if (key.length === keyBytes) this.#key = key;
+    this.#asking = undefined;
   }
 
-  #make(): Buffer | undefined {
+  async #make(): Promise<void> {
     const key = randomBytes(keyBytes).toString('hex');
     // Another process may have put one there meanwhile.
-    return this.#run(({ put }) => put(key)) === undefined ? undefined : this.#find();
+    if ((await this.#run(({ put }) => put(key))) === undefined) this.#asking = undefined;
+    else await this.#find();
   }
 
   /** What the keyring's program says; `undefined`: there is no such program, or it fails. */
-  #run(request: (program: Program) => ReturnType<Program['put']>): string | undefined {
+  async #run(request: (program: Program) => ReturnType<Program['put']>): Promise<string | undefined> {
     if (performance.now() < this.#asksFrom) return undefined;
     for (const program of [libsecret, macOs]) {
       const path = safeProgram(program.name, this.host);
       if (path === undefined) continue;
       const { args, input } = request(program);
-      const options = {
-        env: this.host.env,
-        input,
-        timeout: limitMs,
-        killSignal: 'SIGKILL',
-        encoding: 'utf8',
-      } as const;
-      const { status, stdout, error } = spawnSync(path, args, options);
-      if (error !== undefined && status !== 0) this.#asksFrom = performance.now() + retryMs;
-      return status === 0 ? stdout.trim() : undefined;
+      try {
+        return (await outputOf(path, args, { env: this.host.env, limitMs, input })).trim();
+      } catch (reason) {
+        if (!(reason as OutputFailure).hasEnded) this.#asksFrom = performance.now() + retryMs;
+        return undefined;
+      }
     }
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { placeholderOf, SignIns } from '../../../src/network/keys/kept-sign-in';
 import { Host } from '../../../src/system/host';
@@ -49,6 +50,7 @@ describe('a sign-in of a user with a keyring', () => {
     expect(text()).not.toContain(readFileSync(join(host.home, 'store'), 'utf8').trim());
     // Another process.
     const later = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+    await later.unlock();
     expect(later.tokenFor(placeholder)).toBe('sk-ant-oat01-the-access-token');
     expect(signIns.own.read()).toEqual(signIn);
   });
@@ -61,10 +63,29 @@ describe('a sign-in of a user with a keyring', () => {
     const later = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
 
     writeFileSync(program, '#!/nowhere\n');
+    await later.unlock();
     expect(() => later.tokenFor(placeholder)).toThrow(/cannot be read/);
     writeFileSync(program, script);
+    await later.unlock();
 
     expect(() => later.tokenFor(placeholder)).toThrow(/cannot be read/);
+  });
+
+  it('keeps nothing else waiting while the keyring asks for a password, and asks once', async () => {
+    const host = userWith('secret-tool', secretTool);
+    await keptBy(host);
+    const [asked, answers] = [join(host.home, 'asked'), join(host.home, 'answers')];
+    spawnSync('mkfifo', [answers]);
+    const waiting = `#!/bin/sh\necho >> ${asked}\nread -r line < ${answers}\n/bin/cat ${host.home}/store\n`;
+    writeFileSync(join(host.home, 'bin/secret-tool'), waiting);
+    const later = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
+
+    const both = Promise.all([later.unlock(), later.unlock()]);
+    await writeFile(answers, 'the password\n');
+    await both;
+
+    expect(later.tokenFor(placeholder)).toBe('sk-ant-oat01-the-access-token');
+    expect(readFileSync(asked, 'utf8')).toBe('\n');
   });
 
   it('cannot be read without the keyring, but found and replaced', async () => {
@@ -73,6 +94,7 @@ describe('a sign-in of a user with a keyring', () => {
     const locked = new Host({ ...host.env, PATH: '/nowhere' });
     const signIns = new SignIns(locked, { agent: 'claude', workspace: undefined, isForAll: true });
 
+    await signIns.unlock();
     expect(() => signIns.tokenFor(placeholder)).toThrow(
       /is sealed by a key in your keyring, which cannot be read: unlock the keyring, or run "cai login claude"$/,
     );
@@ -87,6 +109,7 @@ describe('a sign-in of a user with a keyring', () => {
     writeFileSync(join(host.home, 'store'), 'ab'.repeat(32));
     const later = new SignIns(host, { agent: 'claude', workspace: undefined, isForAll: true });
 
+    await later.unlock();
     expect(() => later.own.read()).toThrow(/sealed by a key/);
     expect(signIns.own.read()).toEqual(signIn);
   });
@@ -130,6 +153,7 @@ const isThere = missing.length === 0;
       expect(text()).toContain('"sealed"');
       expect(text()).not.toContain('the-access-token');
       const later = new SignIns(new Host(env), { agent: 'claude', workspace: undefined, isForAll: true });
+      await later.unlock();
       expect(later.own.read()).toEqual(signIn);
       expect(signIns.own.read()).toEqual(signIn);
     } finally {
