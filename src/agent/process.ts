@@ -103,6 +103,7 @@ export class AgentProcess {
       this.#reader.end();
       this.#pull();
     });
+    child.stderr.on('error', () => undefined);
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Duplex | undefined;
     if (status === undefined) return;

@@ -5,8 +5,9 @@ import { isGroupAlive, signalGroup } from '../../src/system/process-group';
 describe('a process group', () => {
   test('is alive as long as one of its processes runs, whoever led it', async () => {
     const shell = spawn('sh', ['-c', 'sleep 60 & echo $!; exec 1>&-'], { detached: true });
+    const hasEnded = once(shell, 'exit');
     const [pid] = (await once(shell.stdout, 'data')) as [Buffer];
-    await once(shell, 'exit');
+    await hasEnded;
     expect(Number(pid.toString())).toBeGreaterThan(0);
 
     expect(isGroupAlive(shell.pid!)).toBe(true);

@@ -38,9 +38,11 @@ export class FanOut {
     const gathered = this.#gather(
       targets.map(async (child) => ({ child, answer: await askFor(child, call, params) })),
     );
+    const over = new AbortController();
     const outcomes = this.core.signIn.byHand.needsBrowser(message)
-      ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call)])
+      ? await Promise.race([gathered, this.#untilNoBrowser(targets[0]!, call, over.signal)])
       : await gathered;
+    over.abort();
     const failed = outcomes.find(({ answer }) => answer instanceof CaiError && answer.code !== 'NOT_OFFERED');
     const answered = (isError: boolean): Outcome | undefined =>
       outcomes.find(({ answer }) => !(answer instanceof CaiError) && answer.isError === isError);
@@ -67,12 +69,16 @@ export class FanOut {
     }
   }
 
-  /** An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. */
-  async #untilNoBrowser(child: WorkspaceChild, { request }: Call): Promise<Outcome[]> {
+  /**
+   * An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. Once
+   * `over` is aborted, the sign-in was answered.
+   */
+  async #untilNoBrowser(child: WorkspaceChild, { request }: Call, over: AbortSignal): Promise<Outcome[]> {
     await new Promise<void>((resolve) => {
       const run = (): void => void setTimeout(resolve, browserMs).unref();
       child.whenReady({ bytes: 0, run, onFailure: () => undefined });
     });
+    if (over.aborted) return [];
     for (const { child: asked, childId } of request!.targets) asked.notify(cancelLine(childId), true);
     return [{ child, answer: new CaiError('NOT_READY', this.core.signIn.byHand.noBrowser()) }];
   }

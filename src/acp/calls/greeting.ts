@@ -57,13 +57,22 @@ export class Greeting {
     this.core.editorCapabilities = hello.capabilities;
     this.children.helloParams = hello.childParams;
     this.#isUnderWay = true;
-    await this.#placeSignIns();
+    try {
+      await this.#placeSignIns();
+      await this.#greet(call, hello.childParams);
+    } finally {
+      this.#isUnderWay = false;
+      this.options.onRoom();
+    }
+  }
+
+  async #greet(call: Call, childParams: string): Promise<void> {
     const { answered } = this.options;
-    const known = answered ?? this.options.profiles.find(hello.childParams);
+    const known = answered ?? this.options.profiles.find(childParams);
     if (known !== undefined) {
       this.core.initializeResult = known.result;
       if (answered === undefined)
-        this.core.answer(call, resultLine(id, resultFor(call.message, known.result)));
+        this.core.answer(call, resultLine(call.request!.id, resultFor(call.message, known.result)));
       else this.core.requests.finish(call.request!);
       // The answer is written before anything else is done.
       await new Promise(setImmediate);
@@ -72,10 +81,8 @@ export class Greeting {
     } else {
       const result = await this.#bootstrap();
       this.core.initializeResult = result;
-      this.core.answer(call, resultLine(id, resultFor(call.message, result)));
+      this.core.answer(call, resultLine(call.request!.id, resultFor(call.message, result)));
     }
-    this.#isUnderWay = false;
-    this.options.onRoom();
   }
 
   /**

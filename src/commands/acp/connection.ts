@@ -95,7 +95,7 @@ export class Connection {
       this.#proxy.fromEditor(line);
     }
     if (this.#recorder?.isFull === true) this.#recorder.whenRoom(() => this.#pull());
-    const isBusy = this.#stopIfBusy();
+    const isBusy = this.#stopIfBusy() || this.#isEnding;
     // Some bytes are read all the same, so that the end of the editor is noticed.
     if (isBusy && this.#reader.waitingBytes > maxWaitingBytes) this.input.pause();
     else if (this.#isInputOver && !isBusy) void this.#finish();

@@ -159,7 +159,7 @@ async function runIn(
     throw await target.explain(reason, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
-    await beside?.close();
+    await beside?.close().catch(() => undefined);
     await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
     connection.end();
     void hostPorts?.then((endNotes) => endNotes());

@@ -35,10 +35,17 @@ export interface KeyedHostOptions {
   readonly certificates: () => Promise<string | undefined>;
 }
 
+/** How long a connection to the host is kept that nothing uses, in milliseconds. */
+const idleMs = 60_000;
+/** How long our certificate for the host is used, in milliseconds: it is good for much longer. */
+const renewMs = 86_400_000;
+
 export class KeyedHost {
   readonly #server = headServer();
-  readonly #agent = new https.Agent({ keepAlive: true });
+  readonly #agent = new https.Agent({ keepAlive: true, timeout: idleMs });
   #context: Promise<SecureContext> | undefined;
+  /** When the context is made again, by `Date.now`: a laptop sleeps. */
+  #contextEndsAt = 0;
 
   /** `place`: the host, on the port of HTTPS. */
   constructor(
@@ -62,6 +69,10 @@ export class KeyedHost {
 
   /** Makes ready to be taken for the host; returns what then serves a connection. Rejects with a `Refusal`. */
   async open(): Promise<(stream: Duplex) => void> {
+    if (Date.now() > this.#contextEndsAt) {
+      this.#context = undefined;
+      this.#contextEndsAt = Date.now() + renewMs;
+    }
     this.#context ??= this.options
       .authority()
       .then((authority) => identityFor(this.place.host, authority))

@@ -46,12 +46,14 @@ export async function authorityOf(state: string): Promise<Identity> {
     pollMs: 10,
     deadline,
   });
+  if (lock === undefined)
+    throw new CaiError('CONFIG', `another command is making the authority for keys, ${file}: try again`);
   try {
     const made = findAuthority(state) ?? (await makeAuthority());
     explained(state, () => replaceFile(file, `${JSON.stringify(made)}\n`));
     return made;
   } finally {
-    lock?.release();
+    lock.release();
   }
 }
 

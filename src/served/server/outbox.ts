@@ -21,12 +21,15 @@ export class Keeper {
 
   constructor(private readonly limits: KeepLimits) {}
 
-  /** Called by outboxes: one has got a line. The oldest lines of the largest go until all are within the limits. */
+  /**
+   * Called by outboxes: one has got a line. The oldest lines of the largest go until all are within the limits; that line
+   * itself stays, as it is to be sent.
+   */
   added(outbox: Outbox, line: Buffer): void {
     this.#outboxes.add(outbox);
     this.#count(line, 1);
     while (this.#bytes > this.limits.bytes || this.#lines > this.limits.lines) {
-      const droppable = [...this.#outboxes].filter((each) => each.count > 1);
+      const droppable = [...this.#outboxes].filter((each) => each.count > (each === outbox ? 1 : 0));
       if (droppable.length === 0) return;
       const largest = droppable.reduce((most, each) => (each.bytes > most.bytes ? each : most));
       this.#count(largest.dropOldest(), -1);
@@ -135,7 +138,7 @@ export class Outbox {
     this.keeper.forget(this);
   }
 
-  /** Called by the keeper, which leaves the newest line. */
+  /** Called by the keeper. */
   dropOldest(): Buffer {
     const line = this.#lines[this.#head]!;
     if (this.#next === this.#oldest) {

@@ -120,6 +120,11 @@ export class Server {
 
   #httpServer(isTls: boolean, isLocal = false): http.Server | http2.Http2SecureServer {
     const { routes } = this.options;
+    const limits = {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkMs,
+    };
     const server = isTls
       ? http2.createSecureServer({
           ...this.#certificates(),
@@ -127,11 +132,9 @@ export class Server {
           allowHTTP1: true,
           settings: { maxConcurrentStreams: maxStreams },
         })
-      : http.createServer({
-          headersTimeout: headersMs,
-          requestTimeout: requestMs,
-          connectionsCheckingInterval: checkMs,
-        });
+      : http.createServer(limits);
+    // A server of HTTP/2 takes these for its clients of HTTP/1.1 alone, and not as options.
+    Object.assign(server, limits);
     server.on('session', endOnceQuiet);
     server.on(
       'request',

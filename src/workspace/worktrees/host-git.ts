@@ -2,10 +2,10 @@
  * Git, run on this machine in a work tree in which agents write: it checks files out, compares and merges them, and runs
  * no program for that but those of the user's own configuration.
  */
-import { text } from 'node:stream/consumers';
 import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
+import { wholeOf } from '../../system/streams/at-most';
 import { askGit, startGit } from '../git';
 import { ownGitFolders } from '../git-folder';
 
@@ -18,6 +18,9 @@ const programKeys =
 
 /** Nothing in the background, in other repositories, or in an editor. */
 const settings = ['submodule.recurse=false', 'gc.auto=0', 'maintenance.auto=false', 'core.editor=true'];
+
+/** What git may print, in bytes: agents can make any number of files. */
+const maxPrintedBytes = 64 * 1024 * 1024;
 
 /** Git in one work tree. */
 export class HostGit {
@@ -54,12 +57,17 @@ export class HostGit {
     return stdout.replace(/\n$/, '');
   }
 
-  /** What git prints, and why it failed, if it did. */
+  /** What git prints, and why it failed, if it did. Rejects with `CaiError('WORKSPACE')` if it prints too much. */
   async run(args: readonly string[]): Promise<{ readonly stdout: string; readonly failure?: CaiError }> {
     const { host, config, place, common } = this;
     const git = startGit([...place, ...args], { host, config, env: { GIT_COMMON_DIR: common } });
     git.stdin.end();
-    const stdout = await text(git.stdout);
+    const tooMuch = (): CaiError =>
+      new CaiError(
+        'WORKSPACE',
+        `git prints more than ${maxPrintedBytes / 2 ** 20} MiB about ${quoted(this.root)}: look at its files yourself`,
+      );
+    const stdout = String(await wholeOf(git.stdout, maxPrintedBytes, tooMuch));
     const failure = await git.ended.then(
       () => undefined,
       (reason: unknown) => reason as CaiError,

@@ -2,6 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import * as http2 from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { connect as tls } from 'node:tls';
 import { EventEmitter, once } from 'node:events';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -70,6 +71,22 @@ test('a client that is refused cannot hold its socket', async () => {
 
   await shrinkTo(before);
 });
+
+test('a client of HTTP/1.1 that begins a request by TLS and never ends it cannot hold its socket', async () => {
+  const { certFile, keyFile } = certificate();
+  const args = ['--tls-cert', certFile, '--tls-key', keyFile];
+  served = await Served.start({ listen: ['https://127.0.0.1:0'], args });
+  const client = tls({ port: Number(new URL(served.url).port), rejectUnauthorized: false });
+  sockets.push(client);
+  client.on('error', () => undefined).write('GET /healthz HTTP/1.1\r\nHost:');
+  let answer = '';
+  client.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk));
+
+  await once(client, 'close');
+
+  expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  // Node's own limit is 60 s.
+}, 45_000);
 
 test(
   'a client of HTTP/2 that asks for nothing cannot hold its socket',

@@ -51,6 +51,19 @@ test('lines that were dropped are missed, and that is told', () => {
   expect(taken(outbox)).toEqual(['2:bb', '3:cc']);
 });
 
+test('of several outboxes one loses its only line, too, but never the line that has just come', () => {
+  const keeper = new Keeper({ bytes: 4, lines: Infinity });
+  const [first, second] = [new Outbox(keeper), new Outbox(keeper)];
+  first.push(Buffer.from('aaaa'));
+  second.push(Buffer.from('bbbbbb'));
+
+  expect([first.count, first.hasLost]).toEqual([0, true]);
+  expect(taken(second)).toEqual(['1:bbbbbb']);
+  first.push(Buffer.from('c'));
+  expect(second.count).toBe(0);
+  expect(taken(first)).toEqual(['2:c']);
+});
+
 test('lines that were sent are dropped without a loss', () => {
   const outbox = outboxWith(['a', 'b'], { bytes: Infinity, lines: 2 });
   taken(outbox);

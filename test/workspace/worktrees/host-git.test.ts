@@ -90,6 +90,16 @@ describe('what the repository itself names is not run', () => {
   });
 });
 
+test('what git prints is limited', async () => {
+  const long = join(user.folder, 'long');
+  writeFileSync(long, Buffer.alloc(65 * 2 ** 20));
+  const blob = git(user.root, 'hash-object', '-w', long);
+
+  const asked = (await HostGit.at(user.root, user.host)).ask(['cat-file', 'blob', blob.trim()]);
+
+  await expect(asked).rejects.toThrow(/git prints more than 64 MiB about .*: look at its files yourself/);
+});
+
 test('what the user’s own configuration names is run, whatever the repository says', async () => {
   user.write('.gitattributes', 'file filter=x\n');
   user.commit('attributes');

@@ -20,6 +20,9 @@ import { objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
+/** The agent's request that all clients of a session get; others are about the files and terminals of one client. */
+export const sharedQuestion = 'session/request_permission';
+
 interface Question {
   readonly guestId: string;
   readonly line: Buffer;
@@ -40,6 +43,7 @@ export class LiveSession {
   #whenChanged: (() => void)[] = [];
   /** By the agent's id. */
   readonly #questions = new Map<string, Question>();
+  #questionBytes = 0;
 
   /** `keeper`: for the histories of all sessions of the home. */
   constructor(
@@ -72,6 +76,11 @@ export class LiveSession {
 
   get isWaiting(): boolean {
     return this.#questions.size > 0;
+  }
+
+  /** Of the agent's questions that are open: they are kept for guests who join later. */
+  get questionBytes(): number {
+    return this.#questionBytes;
   }
 
   /** Whether the agent has a call open that opens it, has its past told again, or ends it. */
@@ -122,11 +131,11 @@ export class LiveSession {
 
   asks(message: Message): void {
     this.home.deliver(message.line, this.id);
-    // Other requests of agents are about the files and terminals of one client.
-    if (message.method !== 'session/request_permission') return;
+    if (message.method !== sharedQuestion) return;
     const guestId = newOwnId();
     const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
     this.#questions.set(message.id!, question);
+    this.#questionBytes += question.line.length;
     for (const guest of this.#guests.keys()) this.#ask(guest, question);
   }
 
@@ -139,6 +148,7 @@ export class LiveSession {
     const question = this.#questions.get(agentId);
     if (question === undefined) return;
     this.#questions.delete(agentId);
+    this.#questionBytes -= question.line.length;
     const told = joined(cancelLine(question.guestId));
     for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.id);
   }

@@ -14,7 +14,7 @@ import { Scanner } from '../../../rpc/scanner';
 import { ended, joined, withId, type Line } from '../../../rpc/splice';
 import { rpcCode } from '../../../errors';
 import { Guest } from './guest';
-import { LiveSession } from './live-session';
+import { LiveSession, sharedQuestion } from './live-session';
 import { endingMethods, joiningMethods } from './transitions';
 import type { CallOfSession, Home, Participant } from './participants';
 import type { Keeper } from '../outbox';
@@ -28,6 +28,9 @@ const openingMethods: ReadonlySet<string> = new Set([...makingMethods, ...joinin
 /** So many ids are remembered, the latest: a client can name any number, of any length. */
 const maxKnown = 10_000;
 const maxKnownLength = 1_024;
+
+/** How much an agent's open questions may take that are kept for clients who join a session, in bytes. */
+const maxQuestionBytes = 16 * 1024 * 1024;
 
 const agentPlaces = { sessionId: 'session', requestId: 'requestId' };
 const agentPlan = planOf(agentPlaces);
@@ -234,6 +237,13 @@ export class Traffic implements Home {
 
   #question(message: Message, session: LiveSession | undefined): void {
     const id = message.id!;
+    const isKept = session !== undefined && message.method === sharedQuestion;
+    if (isKept && this.#questionBytes + message.line.length > maxQuestionBytes) {
+      this.toAgent(
+        refusal(id, `questions of ${maxQuestionBytes / 2 ** 20} MiB are open: wait for their answers`),
+      );
+      return;
+    }
     if (session === undefined) this.deliver(message.line, stringOf(message, 'session') ?? '');
     else session.asks(message);
     if (this.#isClientGone && session?.isAsking(id) !== true) this.#refuse(id);
@@ -248,6 +258,10 @@ export class Traffic implements Home {
 
   #refuse(agentId: string): void {
     this.toAgent(refusal(agentId, 'the client that could answer this has left the session'));
+  }
+
+  get #questionBytes(): number {
+    return this.#all.reduce((bytes, session) => bytes + session.questionBytes, 0);
   }
 
   /** The sessions of the process, also those that are not open yet. */

@@ -277,6 +277,23 @@ describe('two clients of one session', () => {
     expect(home.sent()).toEqual([]);
   });
 
+  test('what an agent asks is kept up to 16 MiB: beyond that it is refused, until something is answered', () => {
+    const { home, guest } = joined();
+    const long = (id: number) => {
+      const { params, ...rest } = asks(id);
+      return { ...rest, params: { ...params, padding: 'x'.repeat(6 * 2 ** 20) } };
+    };
+    for (const id of [7, 8, 9]) home.process(long(id));
+
+    expect(home.got().map(({ id }) => id)).toEqual([7, 8]);
+    expect(guest.got()).toHaveLength(2);
+    expect(home.sent()).toMatchObject([{ id: 9, error: { code: -32603 } }]);
+    home.client({ id: 7, result: {} });
+    home.sent();
+    home.process(long(10));
+    expect(home.got().map(({ id }) => id)).toEqual([10]);
+  });
+
   test('both are told what the agent withdraws', () => {
     const { home, guest } = joined();
     home.process(asks(7));
