@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, ownIdentity } from './process-identity';
 import { makeFolder } from './files/make-folder';
+import { unlessFails } from './unless';
 
 /** Of a process in another container or on another machine, nothing is known but the time of its file: in milliseconds. */
 const renewMs = 5_000;
@@ -41,12 +42,12 @@ export class ProcessLocks {
 
   /** All holders of all locks; none if the folder cannot be read. */
   holders(): LockHolder[] {
-    return (unlessFailed(() => readdirSync(this.folder)) ?? []).flatMap((file) => {
+    return (unlessFails(() => readdirSync(this.folder)) ?? []).flatMap((file) => {
       const [, name, identity] = /^([^.].*)\.(\d+\.\d+(?:@[\w-]+)?)\.lock$/.exec(file) ?? [];
       if (name === undefined || identity === undefined) return [];
       const path = join(this.folder, file);
       const isAlive = isRunning(identity) ?? isRenewed(path);
-      const note = isAlive ? unlessFailed(() => readFileSync(path, 'utf8')) : undefined;
+      const note = isAlive ? unlessFails(() => readFileSync(path, 'utf8')) : undefined;
       return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: note ?? '', path }];
     });
   }
@@ -122,20 +123,11 @@ export class ProcessLocks {
 }
 
 function isRenewed(path: string): boolean {
-  const renewedAt = unlessFailed(() => statSync(path).mtimeMs) ?? 0;
+  const renewedAt = unlessFails(() => statSync(path).mtimeMs) ?? 0;
   return Math.abs(Date.now() - renewedAt) < leaseMs;
 }
 
 function renew(path: string): void {
   const now = new Date();
-  unlessFailed(() => utimesSync(path, now, now));
-}
-
-/** `undefined` for what cannot be read: nobody has taken a lock yet, or it has just been given back. */
-function unlessFailed<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
+  unlessFails(() => utimesSync(path, now, now));
 }

@@ -58,7 +58,7 @@ export class Session {
   /** Runs while its agent may still tell of the past. */
   #silence: NodeJS.Timeout | undefined;
   #waiting: Call[] = [];
-  /** Some of these: a cancel must not have to look at all of them. */
+  /** The prompts in `#waiting`: a cancel must not have to look at all of them. */
   readonly #waitingPrompts = new Set<Call>();
   #isHeld = false;
 

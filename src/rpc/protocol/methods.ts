@@ -24,7 +24,7 @@ export type EditorRoute =
   | 'fork'
   /** As `session`, and the session ends with it. */
   | 'close'
-  /** As `close`. */
+  /** As `close`, also for a remembered session, whose agent is started. */
   | 'delete'
   /** As `close`, but answered by the proxy: no agent knows the method. */
   | 'end'

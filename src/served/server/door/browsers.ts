@@ -12,7 +12,7 @@ export class Browsers {
 
   constructor(
     private readonly options: {
-      /** Of the cookie, which browsers send to all servers of the host, whatever their port. */
+      /** Name of the cookie, which browsers send to all servers of the host, whatever their port. */
       readonly name: string;
       /** A proxy before the server speaks TLS with clients. */
       readonly isBehindProxy: boolean;

@@ -221,11 +221,11 @@ export function digestOf(secret: string): string {
 }
 
 function isRecord(value: unknown): value is TokenRecord {
-  const { name, sha256, created, use = 'proxy' } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  const { name, sha256, created, use } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (
     [name, sha256, created].every((each) => typeof each === 'string') &&
     /^[\da-f]{64}$/.test(sha256 as string) &&
-    (use === 'proxy' || use === 'metrics')
+    [undefined, 'proxy', 'metrics'].includes(use as TokenUse | undefined)
   );
 }
 
