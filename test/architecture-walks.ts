@@ -130,6 +130,7 @@ const frame: Walk = {
     'served/server/door/': 'who may come in',
     'served/server/telling-websocket': 'a sentence for messages that are too long',
     'served/server/traffic/session-claims': 'which server has a session open',
+    'served/server/traffic/shared-questions': 'questions of agents to all clients',
   },
   most: { files: 12, lines: 2_244 },
 };

@@ -85,9 +85,8 @@ export class AgentProcess {
     });
     this.#input = new TurnWriter(child.stdin);
     // A pipe error only says that the process is gone, which its exit tells better.
-    child.stdin.on('error', () => undefined);
+    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on('error', () => undefined);
     child.stdin.on('drain', () => this.hear({ kind: 'drained' }));
-    child.stdout.on('error', () => undefined);
     child.stdout.on('data', (chunk: Buffer) => {
       this.#reader.push(chunk);
       this.#pull();
@@ -103,7 +102,6 @@ export class AgentProcess {
       this.#reader.end();
       this.#pull();
     });
-    child.stderr.on('error', () => undefined);
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Duplex | undefined;
     if (status === undefined) return;

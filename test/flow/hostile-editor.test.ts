@@ -2,7 +2,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exchange, leave, sentTo } from '../support/dialogue';
+import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
+import { untilGone } from '../support/processes';
 import { startTurn, expectTurn } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
@@ -35,6 +37,19 @@ describe('an editor', () => {
 
     session.agent.send('garbage\n'.repeat(100));
     await expectTurn(world, session);
+  });
+
+  test('that goes on writing while the proxy ends is not read without limit', async () => {
+    world = await World.initialized({ env: { ...hastened, CAI_PUPPET_IGNORE: '1' } });
+    const { agent } = await world.session(world.workspace('own'), 's1');
+    world.process.kill('SIGTERM');
+    const { stdin } = world.process;
+    const total = 64 * 2 ** 20;
+    stdin.write('{"jsonrpc":"2.0","method":"_x"}\n'.repeat(total / 32));
+
+    await untilGone(agent.pid);
+    expect(stdin.writableLength).toBeGreaterThan(total / 2);
+    await world.exited();
   });
 
   test('that leaves while a session is looked up leaves no agent behind', async () => {

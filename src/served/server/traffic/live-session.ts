@@ -2,32 +2,16 @@
  * A session that is open in the process of one connection, its home. Other connections of the same visitor that load or
  * resume it become guests: they see what the agent says, may prompt, and are asked for permissions as the home is.
  */
-import {
-  cancelLine,
-  newOwnId,
-  notificationLine,
-  ownMessage,
-  ownUpdateLine,
-  resultLine,
-  updateLine,
-} from '../../../rpc/answer';
+import { notificationLine, ownMessage, ownUpdateLine, resultLine, updateLine } from '../../../rpc/answer';
 import { bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
 import { ended, joined, withId } from '../../../rpc/splice';
 import { Outbox, type Keeper } from '../outbox';
 import type { CallOfSession, Home, Participant } from './participants';
+import { sharedQuestion, SharedQuestions } from './shared-questions';
 import { endingMethods, Transitions } from './transitions';
 import { objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
-
-/** The agent's request that all clients of a session get; others are about the files and terminals of one client. */
-export const sharedQuestion = 'session/request_permission';
-
-interface Question {
-  readonly guestId: string;
-  readonly line: Buffer;
-  readonly asked: Set<Participant>;
-}
 
 export class LiveSession {
   /** `hasJoined`: it was told that it has opened the session. */
@@ -41,9 +25,8 @@ export class LiveSession {
   readonly #transitions: Transitions;
   /** Called when one of these is answered, or the process has the session no more. */
   #whenChanged: (() => void)[] = [];
-  /** By the agent's id. */
-  readonly #questions = new Map<string, Question>();
-  #questionBytes = 0;
+  /** Of the agent. */
+  readonly questions: SharedQuestions;
 
   /** `keeper`: for the histories of all sessions of the home. */
   constructor(
@@ -55,6 +38,7 @@ export class LiveSession {
     private readonly release: (() => void) | undefined,
   ) {
     this.#history = new Outbox(keeper);
+    this.questions = new SharedQuestions(id);
     this.#transitions = new Transitions(() => this.#forgetHistory());
   }
 
@@ -75,12 +59,7 @@ export class LiveSession {
   }
 
   get isWaiting(): boolean {
-    return this.#questions.size > 0;
-  }
-
-  /** Of the agent's questions that are open: they are kept for guests who join later. */
-  get questionBytes(): number {
-    return this.#questionBytes;
+    return this.questions.size > 0;
   }
 
   /** Whether the agent has a call open that opens it, has its past told again, or ends it. */
@@ -131,38 +110,17 @@ export class LiveSession {
 
   asks(message: Message): void {
     this.home.deliver(message.line, this.id);
-    if (message.method !== sharedQuestion) return;
-    const guestId = newOwnId();
-    const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
-    this.#questions.set(message.id!, question);
-    this.#questionBytes += question.line.length;
-    for (const guest of this.#guests.keys()) this.#ask(guest, question);
-  }
-
-  isAsking(agentId: string): boolean {
-    return this.#questions.has(agentId);
-  }
-
-  /** The agent's request is answered, by `by`, or withdrawn: the others are told. */
-  settle(agentId: string, by?: Participant): void {
-    const question = this.#questions.get(agentId);
-    if (question === undefined) return;
-    this.#questions.delete(agentId);
-    this.#questionBytes -= question.line.length;
-    const told = joined(cancelLine(question.guestId));
-    for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.id);
+    if (message.method === sharedQuestion) this.questions.add(message, this.#guests.keys());
   }
 
   /** A guest's answer to a request of the agent. False: it answers no open request. */
   answerOfGuest(guest: Participant, message: Message): boolean {
-    for (const [agentId, { guestId }] of this.#questions) {
-      if (guestId !== message.id) continue;
-      this.settle(agentId, guest);
-      this.home.answeredByGuest(agentId);
-      this.home.toAgent(ended(withId(message, agentId)));
-      return true;
-    }
-    return false;
+    const agentId = this.questions.agentIdOf(message.id!);
+    if (agentId === undefined) return false;
+    this.questions.settle(agentId, guest);
+    this.home.answeredByGuest(agentId);
+    this.home.toAgent(ended(withId(message, agentId)));
+    return true;
   }
 
   /** A prompt of one client: agents of v1 do not repeat it, so the others are told. */
@@ -232,7 +190,7 @@ export class LiveSession {
       for (const line of this.#history.lines) guest.deliver(line, this.id);
     }
     guest.deliver(joined(resultLine(message.id!, this.#opened ?? '{}')), wantsPast ? '' : this.id);
-    this.#askAll(guest);
+    this.questions.askAll(guest);
     return true;
   }
 
@@ -241,21 +199,20 @@ export class LiveSession {
     const known = this.#guests.get(guest);
     if (known === undefined) return;
     if (!isError) this.#guests.set(guest, { hasJoined: true });
-    if (!isError || known.hasJoined) this.#askAll(guest);
+    if (!isError || known.hasJoined) this.questions.askAll(guest);
     else if (!this.#transitions.isOpeningFor(guest)) this.leave(guest);
   }
 
   /** The guest's connection is over, or it has closed the session for itself. */
   leave(guest: Participant): void {
     this.#transitions.left(guest);
-    for (const { guestId, asked } of this.#questions.values())
-      if (asked.delete(guest)) guest.deliver(joined(cancelLine(guestId)), this.id);
+    this.questions.left(guest);
     if (this.#guests.delete(guest) && !this.isShared) this.home.lastGuestLeft();
   }
 
   /** Nothing is kept, and nobody follows it any more. */
   #close(): void {
-    for (const agentId of [...this.#questions.keys()]) this.settle(agentId);
+    this.questions.settleAll();
     this.#forgetHistory();
     this.#opened = undefined;
     for (const guest of this.#guests.keys()) this.leave(guest);
@@ -265,17 +222,6 @@ export class LiveSession {
     this.#history.forget();
     this.#history = new Outbox(this.keeper);
     this.#hasBeginning = false;
-  }
-
-  #askAll(guest: Participant): void {
-    for (const question of this.#questions.values()) this.#ask(guest, question);
-  }
-
-  /** Unless it has it open. */
-  #ask(guest: Participant, { line, asked }: Question): void {
-    if (asked.has(guest)) return;
-    asked.add(guest);
-    guest.deliver(line, this.id);
   }
 
   #goOn(): void {

@@ -14,11 +14,12 @@ import { Scanner } from '../../../rpc/scanner';
 import { ended, joined, withId, type Line } from '../../../rpc/splice';
 import { rpcCode } from '../../../errors';
 import { Guest } from './guest';
-import { LiveSession, sharedQuestion } from './live-session';
+import { LiveSession } from './live-session';
 import { endingMethods, joiningMethods } from './transitions';
 import type { CallOfSession, Home, Participant } from './participants';
 import type { Keeper } from '../outbox';
 import { isElsewhere, type SessionClaims } from './session-claims';
+import { sharedQuestion } from './shared-questions';
 
 /** Calls that make a session, which their answers name. */
 const makingMethods: ReadonlySet<string> = new Set(['session/new', 'session/fork']);
@@ -145,7 +146,7 @@ export class Traffic implements Home {
     this.#isClientGone = true;
     this.#guest.leaveAll();
     for (const { id, session } of this.#asked.all) {
-      if (session?.isAsking(id) === true) continue;
+      if (session?.questions.has(id) === true) continue;
       this.#asked.take(id);
       this.#refuse(id);
     }
@@ -246,14 +247,14 @@ export class Traffic implements Home {
     }
     if (session === undefined) this.deliver(message.line, stringOf(message, 'session') ?? '');
     else session.asks(message);
-    if (this.#isClientGone && session?.isAsking(id) !== true) this.#refuse(id);
+    if (this.#isClientGone && session?.questions.has(id) !== true) this.#refuse(id);
     else this.#asked.add(id, { id, session });
   }
 
   /** The client has answered a request of the agent, or the agent waits no more: guests that were asked are told. */
   #settle(agentId: string): void {
     const request = this.#asked.take(agentId);
-    request?.session?.settle(request.id);
+    request?.session?.questions.settle(request.id);
   }
 
   #refuse(agentId: string): void {
@@ -261,7 +262,7 @@ export class Traffic implements Home {
   }
 
   get #questionBytes(): number {
-    return this.#all.reduce((bytes, session) => bytes + session.questionBytes, 0);
+    return this.#all.reduce((bytes, session) => bytes + session.questions.bytes, 0);
   }
 
   /** The sessions of the process, also those that are not open yet. */
