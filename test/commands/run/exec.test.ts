@@ -33,7 +33,7 @@ describe('cai exec', () => {
     ['a variable without a name', ['-e', '=x', '--', 'true']],
     ['a terminal that is not there', ['-t', '--', 'true']],
     ['a status on what is no descriptor', ['--status-fd', 'abc', '--', 'true']],
-    ['a status on a descriptor that is not open', ['--status-fd', '99', '--', 'true']],
+    ['a status on a descriptor that is not open', ['--status-fd', '999999', '--', 'true']],
     ['a status on stdout', ['--status-fd', '1', '--', 'true']],
   ])('refuses %s before anything is looked for', async (_what, args) => {
     const { status, stdout, stderr } = await exec('--workspace', workspace, ...args);
