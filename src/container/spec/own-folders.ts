@@ -8,7 +8,7 @@ import { formOf } from '../../system/paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { unlessFails } from '../../system/unless';
 import { protectedPatterns } from '../../workspace/protect/protected-paths';
-import { hasOpenFiles } from './protection';
+import { hasOpenFiles, placeOf } from '../../system/files/descriptor';
 import type { Bind } from './spec';
 
 /**
@@ -62,7 +62,7 @@ export function makeOwnFolders(root: string, paths: readonly string[]): void {
 function makeFolders(folder: string, [name, ...rest]: readonly string[]): void {
   withFile(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, (file) => {
     if (name === undefined) return;
-    const inside = posix.join(hasOpenFiles() ? `/proc/self/fd/${file}` : folder, name);
+    const inside = hasOpenFiles() ? placeOf(file, name) : posix.join(folder, name);
     try {
       mkdirSync(inside);
       const { uid, gid } = fstatSync(file);

@@ -1,5 +1,5 @@
 /** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
-import { chownSync, constants, existsSync, fstatSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
+import { chownSync, constants, fstatSync, lstatSync, mkdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/outer-git';
@@ -9,6 +9,7 @@ import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../workspace
 import { isProtectable, type ProtectedPath } from '../../system/paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { withFile } from '../../system/files/open-file';
+import { hasOpenFiles, pathOfOpen, placeOf } from '../../system/files/descriptor';
 import type { Bind } from './spec';
 import { unlessFails } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
@@ -122,7 +123,7 @@ function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: re
  */
 export function makeHooks(gitFolder: string): void {
   const make = (folder: number): void => {
-    const hooks = hasOpenFiles() ? `/proc/self/fd/${folder}/hooks` : posix.join(gitFolder, 'hooks');
+    const hooks = hasOpenFiles() ? placeOf(folder, 'hooks') : posix.join(gitFolder, 'hooks');
     mkdirSync(hooks);
     const { uid, gid } = fstatSync(folder);
     chownSync(hooks, uid, gid);
@@ -136,24 +137,19 @@ export function makeHooks(gitFolder: string): void {
 
 function bindOf({ source, target }: Mounted, path: string, isReadOnly: boolean): Bind | undefined {
   const place = posix.join(source, path);
-  const identity = identityNow(place);
+  const identity = identityOfMounted(place);
   return identity === undefined
     ? undefined
     : { source: place, target: posix.join(target, path), isReadOnly, identity, isRoot: false };
 }
 
-/** Whether the system tells of open files what they are: Linux. Source: proc(5). */
-export function hasOpenFiles(): boolean {
-  return existsSync('/proc/self/fd');
-}
-
 /** `device:inode` as `Bind` has it; `undefined` if nothing is there any more. */
-function identityNow(path: string): string | undefined {
+function identityOfMounted(path: string): string | undefined {
   const identify = (file: number): string => {
+    const opened = pathOfOpen(file);
     // Elsewhere the engine runs in another machine, which has other numbers.
-    if (!hasOpenFiles()) return '';
-    if (readlinkSync(`/proc/self/fd/${file}`) !== path)
-      throw new Error('it is being replaced by something else');
+    if (opened === undefined) return '';
+    if (opened !== path) throw new Error('it is being replaced by something else');
     return identityIn(fstatSync(file, { bigint: true }));
   };
   try {

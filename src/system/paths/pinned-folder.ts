@@ -3,10 +3,11 @@
  * agent can rename folders and put links and other folders in their places.
  */
 import { constants, lstatSync, type BigIntStats } from 'node:fs';
-import { lstat, open, readlink, realpath } from 'node:fs/promises';
+import { lstat, open, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
 import { quoted } from '../quoted';
+import { pathOfOpen } from '../files/descriptor';
 
 /** A folder of the host, as it was when it was pinned. */
 export interface PinnedFolder {
@@ -34,7 +35,7 @@ export function identityNow(path: string): string {
 /**
  * What has the path `real` at this moment. It is opened without following a link, and what was opened must still have
  * that path, so that no link above was followed either. Rejects with `CaiError('WORKSPACE')` if a link has come into
- * the path. Source: proc(5), /proc/PID/fd.
+ * the path.
  */
 export async function identify(
   real: string,
@@ -46,7 +47,7 @@ export async function identify(
   try {
     const what = await file.stat({ bigint: true });
     // Systems without such links tell the path by name only.
-    const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(real));
+    const opened = pathOfOpen(file.fd) ?? (await realpath(real));
     if (opened === real) return { identity: identityIn(what), isFolder: what.isDirectory() };
   } finally {
     await file.close();

@@ -7,6 +7,7 @@ import { copyOf, folderFor, writing } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../../system/files/open-file';
+import { pathOfOpen, placeOf } from '../../system/files/descriptor';
 import { quoted } from '../../system/quoted';
 import { makeFolder } from '../../system/files/make-folder';
 
@@ -115,35 +116,30 @@ export function inFolderOf<T>(root: string, path: string, act: (place: string) =
   let open = openRoot(root);
   try {
     for (const name of names) {
-      const next = openNext(below(open, name), root, path, isMade);
+      const next = openNext(placeOf(open, name), root, path, isMade);
       fs.closeSync(open);
       open = next;
     }
-    return act(below(open, last));
+    return act(placeOf(open, last));
   } finally {
     fs.closeSync(open);
   }
 }
 
-/** Source: proc(5), /proc/PID/fd. */
-function below(open: number, name: string): string {
-  return `/proc/self/fd/${open}/${name}`;
-}
-
 function openRoot(root: string): number {
   const open = fs.openSync(root, flags);
+  let path: string | undefined;
   try {
-    if (fs.readlinkSync(`/proc/self/fd/${open}`) === root) return open;
-  } catch (reason) {
-    fs.closeSync(open);
-    if (errorCodeOf(reason) !== 'ENOENT') throw reason;
-    throw new CaiError(
-      'OUTSIDE',
-      `${quoted(root)} cannot be changed safely on this system, which has no /proc/self/fd: remove by hand what you do not want`,
-    );
+    path = pathOfOpen(open);
+  } finally {
+    if (path !== root) fs.closeSync(open);
   }
-  fs.closeSync(open);
-  throw linkOnWay(root, posix.basename(root));
+  if (path === root) return open;
+  if (path !== undefined) throw linkOnWay(root, posix.basename(root));
+  throw new CaiError(
+    'OUTSIDE',
+    `${quoted(root)} cannot be changed safely on this system, which has no /proc/self/fd: remove by hand what you do not want`,
+  );
 }
 
 function openNext(place: string, root: string, path: string, isMade: boolean): number {

@@ -4,6 +4,7 @@ import { lstat, mkdir, open, readdir, readlink, realpath, symlink } from 'node:f
 import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { CaiError, errorCodeOf, messageOf } from '../../errors';
+import { pathOfOpen } from '../../system/files/descriptor';
 import { isInside } from '../../system/paths/is-inside';
 import { quoted } from '../../system/quoted';
 
@@ -76,7 +77,7 @@ async function copyFile(from: string, to: string, count: Count): Promise<void> {
   try {
     const what = await file.stat();
     // Systems without such links tell the path by name only.
-    const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(from));
+    const opened = pathOfOpen(file.fd) ?? (await realpath(from));
     if (opened !== from || !what.isFile())
       throw new CaiError('WORKSPACE', `${quoted(from)} leads through a link: put the file itself there`);
     count.bytes += what.size;

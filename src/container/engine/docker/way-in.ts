@@ -10,13 +10,13 @@ import { constants } from 'node:fs';
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { pathOnly, placeOf } from '../../../system/files/descriptor';
 import { NotYet } from '../engine';
 
 /** Nobody can read this program, and so nobody inside can trace it, from its first moment on. */
 const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
 
-/** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
-const asSuch = 0o10000000 | constants.O_NOFOLLOW;
+const asSuch = pathOnly | constants.O_NOFOLLOW;
 
 /**
  * A new stream to the sshd of a container whose first process has that id, as the engine's machine counts; `pid` is
@@ -56,11 +56,11 @@ async function doorOf(pid: number): Promise<FileHandle | undefined> {
 
 /** Step by step: who is root in the container can put a link in the place of each folder on the way. */
 async function doorIn(root: string): Promise<FileHandle> {
-  let at = await open(root, asSuch & ~constants.O_NOFOLLOW);
+  let at = await open(root, pathOnly);
   for (const name of ['run', 'cai', 'door', 'ssh']) {
     const folder = at;
     try {
-      at = await open(`/proc/self/fd/${folder.fd}/${name}`, asSuch);
+      at = await open(placeOf(folder.fd, name), asSuch);
     } finally {
       await folder.close();
     }
@@ -72,7 +72,7 @@ async function doorIn(root: string): Promise<FileHandle> {
 async function connectTo(door: FileHandle): Promise<Duplex> {
   try {
     if (!(await door.stat()).isSocket()) throw new NotYet('its socket is no socket');
-    const socket = createConnection(`/proc/self/fd/${door.fd}`);
+    const socket = createConnection(placeOf(door.fd));
     await once(socket, 'connect');
     return socket;
   } finally {

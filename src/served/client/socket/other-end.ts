@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { connect, isIPv4, type Socket } from 'node:net';
 import { endianness, platform } from 'node:os';
 import { messageOf, errorCodeOf } from '../../../errors';
+import { pathOnly, placeOf } from '../../../system/files/descriptor';
 
 /** An address with a port. */
 export interface End {
@@ -43,9 +44,6 @@ export function connectToUser(
   });
 }
 
-/** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
-const asSuch = 0o10000000;
-
 /**
  * As `connectToUser`, at a Unix socket: it belongs to whoever has made it. On Linux what is connected to is the socket
  * that was looked at, whatever has its name by then.
@@ -60,10 +58,10 @@ export function connectToSocketOf(
     if (file !== undefined) closeSync(file);
   };
   try {
-    if (platform() === 'linux') file = openSync(path, asSuch);
+    if (platform() === 'linux') file = openSync(path, pathOnly);
     const { uid: owner } = file === undefined ? statSync(path) : fstatSync(file);
     if (owner !== uid && owner !== 0) throw new NotOurs(`the socket is that of another user (id ${owner})`);
-    const socket = connect(file === undefined ? path : `/proc/self/fd/${file}`);
+    const socket = connect(file === undefined ? path : placeOf(file));
     const fail = (error: Error): void => {
       close();
       done(error);
