@@ -5,7 +5,7 @@ import type { Config } from '../../config/config';
 import { names, parseRule, placeOfUrl, placeText, type HostRule, type Place } from '../../config/host-rules';
 import { isInternal } from './addresses';
 import type { Ask } from './ask';
-import type { Decisions } from './decisions';
+import type { Decisions, RuleKind } from './decisions';
 import type { Outcome } from './network-log';
 
 /** Why a connection is not made, in a sentence for whoever wanted it, and the status of the HTTP answer. */
@@ -20,6 +20,12 @@ export class Refusal extends Error {
   ) {
     super(message);
   }
+}
+
+/** What the user has decided, as rules. */
+interface Decided extends Readonly<Record<RuleKind, readonly HostRule[]>> {
+  /** As `Decisions` has it. */
+  readonly fault: string | undefined;
 }
 
 /** Ports of a rule that allows and names none. */
@@ -74,7 +80,7 @@ export class Policy {
 
   /** Tells by the rules and answers of this moment whether a place that was admitted would be admitted again. */
   stillAdmits(): (place: Place) => boolean {
-    const decided = this.options.decisions();
+    const decided = this.#decided();
     return (place) => {
       const text = placeText(place);
       try {
@@ -92,7 +98,7 @@ export class Policy {
     const text = placeText(place);
     let because = 'what had allowed it has ended';
     try {
-      this.#ruleFor(place, text, this.options.decisions());
+      this.#ruleFor(place, text, this.#decided());
     } catch (reason) {
       because = messageOf(reason);
     }
@@ -106,9 +112,9 @@ export class Policy {
 
   /** The addresses of a name that may be dialled. Fails with a `Refusal` for a name without such an address. */
   permitted(place: Place, addresses: readonly string[]): string[] {
-    const decided = this.options.decisions();
-    const denied = [...this.#denied, ...rulesOf(decided.deny)];
-    const allowed = [...this.#allowed, ...rulesOf(decided.allow)];
+    const decided = this.#decided();
+    const denied = [...this.#denied, ...decided.deny];
+    const allowed = [...this.#allowed, ...decided.allow];
     const found = addresses.filter((host) => {
       const at = { host, port: place.port };
       if (matching(denied, at, 'any') !== undefined) return false;
@@ -125,14 +131,18 @@ export class Policy {
     throw new Refusal(why);
   }
 
+  #decided(): Decided {
+    const { allow, deny, fault } = this.options.decisions();
+    return { allow: rulesOf(allow), deny: rulesOf(deny), fault };
+  }
+
   /** The rule by which it is allowed; `undefined`: none speaks of it. Fails with a `Refusal`. */
-  #ruleFor(place: Place, text: string, decided: Decisions): string | undefined {
+  #ruleFor(place: Place, text: string, decided: Decided): string | undefined {
     if (decided.fault !== undefined) throw new Refusal(decided.fault);
-    const denying = matching(this.#denied, place, 'any') ?? matching(rulesOf(decided.deny), place, 'any');
+    const denying = matching(this.#denied, place, 'any') ?? matching(decided.deny, place, 'any');
     if (denying !== undefined)
       throw new Refusal(`${text} is refused by the rule "${denying}": see "cai network" on your machine`);
-    const allowing =
-      matching(this.#allowed, place, usualPorts) ?? matching(rulesOf(decided.allow), place, usualPorts);
+    const allowing = matching(this.#allowed, place, usualPorts) ?? matching(decided.allow, place, usualPorts);
     if (allowing !== undefined) return `rule "${allowing}"`;
     if (isIP(place.host) !== 0 && isInternal(place.host))
       throw new Refusal(
@@ -151,8 +161,8 @@ export class Policy {
 
   /** Why it is allowed. */
   async #admit(place: Place, text: string): Promise<string> {
-    const { network, decisions, ask } = this.options;
-    const rule = this.#ruleFor(place, text, decisions());
+    const { network, ask } = this.options;
+    const rule = this.#ruleFor(place, text, this.#decided());
     if (rule !== undefined) return rule;
     if (network.egress !== 'ask' || ask === undefined)
       throw new Refusal(`${text} is not allowed from this container: ${remedyFor(text)}`);

@@ -2,8 +2,12 @@
 import { CaiError, rpcCode } from '../../errors';
 import type { Field, JsonObject } from '../json';
 import type { FieldKind } from './fields';
+import { editorMethods } from './methods';
 import type { RpcError } from '../answer';
 import { bodyOf, fieldOf, stringOf, type Message } from '../message';
+
+/** How much of the details of an agent's error is told, in characters. */
+const maxDetails = 500;
 
 /** Whether capabilities offer what a dotted path names: it is neither absent, `null` nor `false`. */
 export function offers(capabilities: JsonObject | undefined, path: string): boolean {
@@ -16,10 +20,28 @@ export function offers(capabilities: JsonObject | undefined, path: string): bool
   return value !== undefined && value !== null && value !== false;
 }
 
+/** The method that opens a known session: rather `resume`, by which the past is not told again. `undefined`: it has none. */
+export function reopenerOf(capabilities: JsonObject | undefined): string | undefined {
+  return ['session/resume', 'session/load'].find((each) =>
+    offers(capabilities, editorMethods[each]!.capability!),
+  );
+}
+
 /** Whether what came instead of a result is an agent's error with that code. Source of codes: ACP v1, `ErrorCode`. */
 export function isAgentError(reason: CaiError | Message | undefined, code: number): boolean {
   if (reason === undefined || reason instanceof CaiError) return false;
   return (bodyOf(reason) as { code?: unknown } | null | undefined)?.code === code;
+}
+
+/**
+ * What an agent's error, which can be anything, says to whoever reads it. Often the message is that of the code alone,
+ * and the cause stands in `data`.
+ */
+export function textOfError(error: unknown): string {
+  const { message, data } = Object(error) as { readonly message?: unknown; readonly data?: unknown };
+  const said = typeof message === 'string' ? message : 'the agent has failed, and does not say why';
+  const { details } = Object(data) as { readonly details?: unknown };
+  return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 
 /** The failure of a method that this agent does not have. */

@@ -75,6 +75,7 @@ async function given({
   });
   const serverPort = await listening(server);
   const dialled: string[] = [];
+  let certificates = 0;
   const tunnel = ({ host: name, port }: { host: string; port: number }) => {
     dialled.push(`${name}:${port}`);
     return reach?.() ?? Promise.resolve(connect(serverPort, '127.0.0.1'));
@@ -85,7 +86,10 @@ async function given({
     {
       withKeys: async (plain) => withKey(plain, credential, await secret()),
       exchangeAt: () => undefined,
-      authority: () => Promise.resolve(own!),
+      authority: () => {
+        certificates += 1;
+        return Promise.resolve(own!);
+      },
       dialler,
       certificates: () => Promise.resolve(world!.cert),
     },
@@ -98,7 +102,7 @@ async function given({
     (place) => (place.host === host && place.port === 443 ? keyed : undefined),
   );
   const port = await listening(createServer({ allowHalfOpen: true }, (socket) => proxy.take(socket)));
-  return { port, dialled, connections: () => connections };
+  return { port, dialled, connections: () => connections, certificates: () => certificates };
 }
 
 /** A TLS connection through the proxy, of somebody who trusts what the container does. */
@@ -153,6 +157,22 @@ describe('a host that gets a key', () => {
     for (const path of ['/1', '/2', '/3']) await request(port, { path });
 
     expect(connections()).toBe(1);
+  });
+
+  test('is stood for by a certificate that is made again each day', async () => {
+    const { port, certificates } = await given();
+    const now = jest.spyOn(Date, 'now');
+    const start = Date.now();
+    const made: number[] = [];
+
+    for (const hours of [0, 23, 25]) {
+      now.mockReturnValue(start + hours * 3_600_000);
+      (await secured(port)).destroy();
+      made.push(certificates());
+    }
+    now.mockRestore();
+
+    expect(made).toEqual([1, 1, 2]);
   });
 
   test('gets as one request what is one, so that nothing of it precedes the key of the next', async () => {

@@ -13,7 +13,7 @@ import { editedText, joined, replacing, type Edit } from '../../../rpc/splice';
 import type { Core } from '../../relay/core';
 import { passOn } from '../../relay/on-behalf';
 import { editorMethods } from '../../../rpc/protocol/methods';
-import { isAgentError, offers } from '../../../rpc/protocol/refusals';
+import { isAgentError, offers, reopenerOf, textOfError } from '../../../rpc/protocol/refusals';
 import type { Call } from '../../sessions/call';
 import type { AgentSession, Session } from '../../sessions/session';
 import type { EditorRequest } from '../../sessions/request-table';
@@ -22,10 +22,6 @@ import { tellState, type Restored, type SessionOpener } from './open';
 import type { ProxyOptions } from '../../proxy-options';
 import { within } from '../../../system/time-limit';
 
-/** Methods that restore a session, the preferred one first: `resume` does not replay the history. */
-const reopeners = ['session/resume', 'session/load'] as const;
-/** How much of the details of an agent's error is told, in characters. */
-const maxDetails = 500;
 /** How long a mode or an option may take to be set again, in milliseconds. */
 const settingMs = 10_000;
 const serversPlan = planOf({ mcpServers: 'mcpServers' });
@@ -62,9 +58,7 @@ export class SessionRestorer {
       this.core.answer(call, resultLine(call.request.id, '{}'));
       return;
     }
-    const isOffered = (each: string): boolean =>
-      offers(lost.child.hello?.capabilities, editorMethods[each]!.capability!);
-    const method = owner.isUnused === true ? 'session/new' : reopeners.find(isOffered);
+    const method = owner.isUnused === true ? 'session/new' : reopenerOf(lost.child.hello?.capabilities);
     if (method === undefined) {
       const text = `agent "${this.options.agent.name}" has ended and cannot reopen sessions: start a new one`;
       throw new CaiError('SESSION_UNKNOWN', text, { sessionId: editorId });
@@ -126,7 +120,7 @@ export class SessionRestorer {
       else
         this.core.fail(
           call,
-          this.#lost(`could not restore the session: ${saidIn(failure)}. Start a new one`),
+          this.#lost(`could not restore the session: ${textOfError(bodyOf(failure))}. Start a new one`),
         );
     } catch (bug) {
       // The others get theirs.
@@ -247,14 +241,6 @@ function reopeningCall({ editorId, openParams }: AgentSession, method: string): 
     edits.push(first('"mcpServers":[],'));
   const message = read(editedText(line, bodyStart, bodyEnd, edits));
   return { message, row, request: { id, method, targets: [], isCancelled: false, isOurs: true } };
-}
-
-/** What an agent's error says. Often its message is that of the code alone, and the cause stands in `data`. */
-function saidIn(answer: Message): string {
-  const error = (bodyOf(answer) ?? {}) as { message?: unknown; data?: { details?: unknown } | null };
-  const said = typeof error.message === 'string' ? error.message : 'no reason given';
-  const details = error.data?.details;
-  return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 
 /** Whether a call ends its session at the agent. */

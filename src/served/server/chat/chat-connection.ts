@@ -3,11 +3,9 @@ import { errorLine, notificationLine, requestLine, resultLine } from '../../../r
 import { joined } from '../../../rpc/splice';
 import type { JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
+import { textOfError } from '../../../rpc/protocol/refusals';
 import type { Outlet } from '../outbox';
 import type { ServedConnection } from '../served-connection';
-
-/** How much of the details of an agent's error is told, in characters. */
-const maxDetails = 500;
 
 /** What an agent, or the process before it, has answered instead of a result. */
 export class AgentError extends Error {
@@ -94,7 +92,7 @@ export class ChatConnection implements Outlet {
     const waiting = this.#requests.get(id);
     this.#requests.delete(id);
     if (error === undefined) waiting?.resolve(result ?? {});
-    else waiting?.reject(new AgentError(textOf(error), error?.code));
+    else waiting?.reject(new AgentError(textOfError(error), error?.code));
   }
 
   #told(method: string, { sessionId, update, requestId }: JsonObject, bytes: number): void {
@@ -106,12 +104,4 @@ export class ChatConnection implements Outlet {
   #send(line: Buffer): void {
     this.connection.receive(joined(line));
   }
-}
-
-/** Of an agent's error, which can be anything. Often the cause stands in its details. */
-function textOf(error: JsonObject | null): string {
-  const { message, data } = error ?? {};
-  const said = typeof message === 'string' ? message : 'the agent has failed, and does not say why';
-  const details = (data as JsonObject | null | undefined)?.details;
-  return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }

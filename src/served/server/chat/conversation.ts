@@ -4,8 +4,7 @@
  */
 import { messageOf, rpcCode } from '../../../errors';
 import type { JsonObject } from '../../../rpc/json';
-import { editorMethods } from '../../../rpc/protocol/methods';
-import { offers } from '../../../rpc/protocol/refusals';
+import { reopenerOf } from '../../../rpc/protocol/refusals';
 import { within } from '../../../system/time-limit';
 import { HttpError } from '../http/http-error';
 import { isElsewhere } from '../traffic/session-claims';
@@ -18,8 +17,6 @@ import { checkOffered } from './prompt-blocks';
 const turnEndMs = 5_000;
 /** How long the process may take for `session/close`, by which it ends an agent that does not answer; in milliseconds. */
 const closeMs = 3 * turnEndMs;
-/** Methods that open a known session, the preferred one first: `resume` does not have the past told. */
-const reopeners = ['session/resume', 'session/load'] as const;
 /** Updates of which the last one counts: one that comes between turns is told in the next. */
 const states: ReadonlySet<unknown> = new Set([
   'available_commands_update',
@@ -243,7 +240,7 @@ export class Conversation {
     const known = kept.find(this.name);
     let problem: string | undefined;
     if (known !== undefined) {
-      const method = reopeners.find((each) => offers(capabilities, editorMethods[each]!.capability!));
+      const method = reopenerOf(capabilities);
       // From now on its agent may speak of it.
       this.sessionId = known.sessionId;
       try {
