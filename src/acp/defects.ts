@@ -1,6 +1,6 @@
 /**
- * Lines that are not valid messages. The editor gets an error for its own lines; an agent's lines are never passed to the editor. If
- * such a line would have answered a request, that request gets an error, so that nobody waits for ever.
+ * Lines that are not valid messages. The editor gets an error for its own lines; an agent's lines are never passed to
+ * the editor. If such a line would have answered a request, that request gets an error, so that nobody waits for ever.
  */
 import { hastyStop } from '../agent/process-end';
 import { CaiError, rpcCode } from '../errors';

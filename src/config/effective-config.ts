@@ -45,7 +45,10 @@ export interface WorkspaceConfig {
   readonly notices: readonly string[];
   /** `undefined`: the repository has no file. */
   readonly repository: RepositoryConfig | undefined;
-  /** `undefined`: the repository has no devcontainer, or the user wants no devcontainer. `read`: fails with `CaiError('CONFIG')`. */
+  /**
+   * `undefined`: the repository has no devcontainer, or the user wants no devcontainer. `read`: fails with
+   * `CaiError('CONFIG')`.
+   */
   readonly devcontainer: (WorkspaceDevcontainer & { read(): ReadDevcontainer }) | undefined;
   /** A sentence why one that is there is not used. */
   readonly devcontainerNotices: readonly string[];

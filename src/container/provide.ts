@@ -75,7 +75,6 @@ class Provision {
   /** `undefined`: something was done, and the container has to be looked at again. */
   async step(): Promise<RunningContainer | undefined> {
     const { engine } = this;
-    const { settings, tell } = this.request;
     const { info } = this.#seen ?? { info: await engine.inspectContainer(this.#name) };
     this.#seen = undefined;
     const action = await this.#decide(info).catch(async (reason: unknown) => {
@@ -86,26 +85,42 @@ class Provision {
     if (action.kind === 'get image') this.#image = await this.request.image();
     else if (info === undefined)
       await this.#start(() => makeContainer(engine, this.#name, this.#image!, this.request));
-    else if (action.kind === 'refuse') throw await refusalOf(action.because, engine, info, settings);
-    else if (action.kind === 'use') {
-      for (const change of action.despite) tell(noticeOf(change, info, settings));
-      if (!(await this.#haveServices(info, action.despite.length > 0))) return undefined;
-      const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
-      return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
-    } else if (action.kind === 'start') {
-      this.#hasStarted = true;
-      // Another one is made, then.
-      if (!(await engine.about()).can.restart) await removeWithServices(engine, ownerOf(info));
-      else await this.#start(() => startContainer(engine, info, settings));
-    } else if (action.kind === 'replace') {
-      if (action.because !== 'asked for')
-        tell(`the container ${info.name} is recreated, because ${reasonOf(action.because, info, settings)}`);
-      await removeWithServices(engine, ownerOf(info));
-    } else if (action.kind === 'wait') {
-      if (action.until === 'removed') await sleep(50);
-      else await waitForMaker(engine, info);
+    else return await this.#act(action, info);
+    return undefined;
+  }
+
+  /** As `step`, for a container that is there. */
+  async #act(action: Action, info: ContainerInfo): Promise<RunningContainer | undefined> {
+    const { engine, request } = this;
+    const { settings, tell } = request;
+    switch (action.kind) {
+      case 'refuse':
+        throw await refusalOf(action.because, engine, info, settings);
+      case 'use':
+        return await this.#use(info, action.despite);
+      case 'start':
+        this.#hasStarted = true;
+        // Another one is made, then.
+        if (!(await engine.about()).can.restart) await removeWithServices(engine, ownerOf(info));
+        else await this.#start(() => startContainer(engine, info, settings));
+        break;
+      case 'replace':
+        if (action.because !== 'asked for') tell(replacement(action.because, info, settings));
+        await removeWithServices(engine, ownerOf(info));
+        break;
+      case 'wait':
+        if (action.until === 'removed') await sleep(50);
+        else await waitForMaker(engine, info);
     }
     return undefined;
+  }
+
+  async #use(info: ContainerInfo, despite: readonly Change[]): Promise<RunningContainer | undefined> {
+    const { settings, tell } = this.request;
+    for (const change of despite) tell(noticeOf(change, info, settings));
+    if (!(await this.#haveServices(info, despite.length > 0))) return undefined;
+    const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
+    return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
   }
 
   /** `false`: the container is not what it was any more, and has to be looked at again. */
@@ -170,19 +185,20 @@ function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
   };
 }
 
-/** Why it is replaced, as in "because ...". */
-function reasonOf(change: Change, { labels }: ContainerInfo, { binds, protection }: Settings): string {
+/** For a container that is replaced by another one. */
+function replacement(change: Change, { name, labels }: ContainerInfo, settings: Settings): string {
+  const again = `the container ${name} is recreated, because`;
   switch (change) {
     case 'folder':
-      return `${quoted(replacedRoot(labels, binds))} is another folder now than the one that it has`;
+      return `${again} ${quoted(replacedRoot(labels, settings.binds))} is another folder now than the one that it has`;
     case 'settings':
-      return 'its configuration or image has changed';
+      return `${again} its configuration or image has changed`;
     case 'switched':
-      return protection === undefined
-        ? 'all of its workspace is to be writable'
-        : 'its workspace is to be protected again';
+      return settings.protection === undefined
+        ? `${again} all of its workspace is to be writable`
+        : `${again} its workspace is to be protected again`;
     default:
-      return 'what is protected in its workspace has changed';
+      return `${again} what is protected in its workspace has changed`;
   }
 }
 
@@ -247,7 +263,7 @@ export interface Ahead {
   readonly connection: Promise<SshConnection> | undefined;
 }
 
-/** Looks at the container, and connects: sshd takes longer to begin than everything else to be looked at. Rejects as the engine does. */
+/** Looks at the container, and connects, as sshd takes longest to begin. Rejects as the engine does. */
 export async function lookAhead(engine: Engine, wanted: Named, privateKey: string): Promise<Ahead> {
   const info = await engine.inspectContainer(containerName(wanted));
   if (info?.state !== 'running' || tamperingOf(info, wanted) !== undefined)

@@ -27,7 +27,10 @@ export interface OwnContainer {
   readonly folderVolumes: readonly string[];
 }
 
-/** A volume of ours: with the data of an agent of that name or of a service beside it, the copy of a workspace, or in place of a folder of it. */
+/**
+ * A volume of ours: with the data of an agent of that name or of a service beside it, the copy of a workspace, or in
+ * place of a folder of it.
+ */
 export interface OwnVolume extends Pick<OwnContainer, 'name' | 'agent' | 'workspace'> {
   /** Name of the service; `undefined`: it is of none. */
   readonly service: string | undefined;

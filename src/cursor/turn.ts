@@ -84,7 +84,10 @@ const newChatNote: SessionUpdate = {
   },
 };
 
-/** Milliseconds before the next start; undefined: the turn is over, as three starts have failed, or the service wants a long rest. */
+/**
+ * Milliseconds before the next start; undefined: the turn is over, as three starts have failed, or the service wants a
+ * long rest.
+ */
 function waitBefore(tries: number, { words }: End): number | undefined {
   const usual = waitsMs[tries - 1];
   const wanted = retryAfterMs(words) ?? 0;

@@ -10,9 +10,10 @@ import { replaceFile } from '../system/files/replace-file';
 import { unlessFails } from '../system/unless';
 
 /**
- * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it names. `roots`: the
- * root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty for none. `worktrees`:
- * what we have made at that path, as `worktrees/worktrees.ts` writes it. `used`: when a container of a root was last used.
+ * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it
+ * names. `roots`: the root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty
+ * for none. `worktrees`: what we have made at that path, as `worktrees/worktrees.ts` writes it. `used`: when a
+ * container of a root was last used.
  */
 type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees' | 'used';
 

@@ -7,7 +7,10 @@ import type { Cai, RunOptions } from './support';
 /** What an editor does when an agent asks something: gives the result, or throws. */
 export type Served = (params: Json) => unknown;
 
-/** An editor with a `cai --acp` or `cai connect` of its own, which allows whatever an agent asks permission for, unless it serves that. */
+/**
+ * An editor with a `cai --acp` or `cai connect` of its own, which allows whatever an agent asks permission for, unless
+ * it serves that.
+ */
 export class Editor {
   readonly #inbox = new Inbox('editor', patienceMs);
   readonly #served = new Map<string, Served>();

@@ -44,7 +44,10 @@ const parent = `<groupId>${content}</groupId><artifactId>parent</artifactId><ver
 const project = (more: string): string =>
   `<project><modelVersion>4.0.0</modelVersion>${more}<packaging>pom</packaging></project>`;
 
-/** Gives a workspace the programs that our image has not, if these are wanted, and the services what some programs are to find. */
+/**
+ * Gives a workspace the programs that our image has not, if these are wanted, and the services what some programs are
+ * to find.
+ */
 export async function givePrograms(place: Place, services: Services, wantsAll: boolean): Promise<void> {
   if (wantsAll) await place.prints(['sh', '-c', unpack]);
   await place.prints(['python3', '-c', pack]);
@@ -81,7 +84,10 @@ const opensStream = (url: string): string =>
 const maven = (url: string): string =>
   `${java} echo '${project(`<parent>${parent}</parent><artifactId>a</artifactId><repositories><repository><id>central</id><url>${url}</url></repository></repositories>`)}' > pom.xml && rm -rf m2 && MAVEN_OPTS=${javaTrust} MAVEN_HOME=debian/usr/share/maven debian/usr/share/maven/bin/mvn -B -q -Dmaven.repo.local=m2 validate && cat m2/${content}/parent/1.0.0/*.pom`;
 
-/** Programs as the table of the docs names them: the port that is usual, where they find `content` at the services, and a script. */
+/**
+ * Programs as the table of the docs names them: the port that is usual, where they find `content` at the services, and
+ * a script.
+ */
 export const programs: Record<string, [port: number, path: string, script: (url: string) => string]> = {
   'curl, by HTTPS': [443, 'content', (url) => `curl -sS ${url}`],
   'curl, by HTTP': [80, 'content', (url) => `curl -sS ${url}`],

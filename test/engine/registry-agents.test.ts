@@ -1,7 +1,8 @@
 /**
- * Agents of the ACP registry in containers: each is installed as its entry says, answers, and is shown by its name. What
- * comes of it is the table in registry-agents.md; CAI_WRITE_TABLE=1 writes it, for `npm run format`. The agents are those that npm has here, in
- * versions that it has; those that `cai` knows itself are asked for by their ids in the registry.
+ * Agents of the ACP registry in containers: each is installed as its entry says, answers, and is shown by its name.
+ * What comes of it is the table in registry-agents.md; CAI_WRITE_TABLE=1 writes it, for `npm run format`. The agents
+ * are those that npm has here, in versions that it has; those that `cai` knows itself are asked for by their ids in the
+ * registry.
  */
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

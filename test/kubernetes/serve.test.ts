@@ -90,8 +90,8 @@ async function objects(): Promise<object[]> {
 }
 
 /**
- * Two replicas. The nodes of this cluster drop whatever pods send, so that the server has the network of its node. There, something
- * beside it leads to the registry by the name that this machine has for it.
+ * Two replicas. The nodes of this cluster drop whatever pods send, so that the server has the network of its node.
+ * There, something beside it leads to the registry by the name that this machine has for it.
  */
 function fit(deployment: Deployment): void {
   const { template } = deployment;

@@ -1,4 +1,7 @@
-/** Sessions end here: `session/close`, `session/delete`, and `session/end`, which the first description of this proxy promises. */
+/**
+ * Sessions end here: `session/close`, `session/delete`, and `session/end`, which the first description of this proxy
+ * promises.
+ */
 import { ask } from '../child/own-requests';
 import { existsSync } from 'node:fs';
 import type { Host } from '../../system/host';

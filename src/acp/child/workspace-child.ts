@@ -1,4 +1,4 @@
-/** One child: an agent that serves a workspace, one session or what belongs to none, the requests that are open at it, and what waits for its start. */
+/** One child: an agent that serves a workspace, one session or none, its open requests, and what waits for its start. */
 import type { AgentCommand } from '../../agent/catalog';
 import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';

@@ -1,8 +1,9 @@
 /**
- * What Cursor's ACP agent asks by methods that only Cursor knows, as an editor can be asked it, and what it is answered. Source: Cursor's
- * page on its command line and ACP, "Cursor extension methods", with the forms that clients for it have recorded:
- * `cursor/ask_question` has `title` and `questions` (`id`, `prompt`, `options` with `id` and `label`, `allowMultiple`),
- * `cursor/create_plan` has `name`, `overview`, `plan` (Markdown) and `todos`; answers are `{outcome: {outcome, ...}}`.
+ * What Cursor's ACP agent asks by methods that only Cursor knows, as an editor can be asked it, and what it is
+ * answered. Source: Cursor's page on its command line and ACP, "Cursor extension methods", with the forms that clients
+ * for it have recorded: `cursor/ask_question` has `title` and `questions` (`id`, `prompt`, `options` with `id` and
+ * `label`, `allowMultiple`), `cursor/create_plan` has `name`, `overview`, `plan` (Markdown) and `todos`; answers are
+ * `{outcome: {outcome, ...}}`.
  */
 import { firstText, listOf, shapeOf, type Shape } from '../../cursor/output/shapes';
 

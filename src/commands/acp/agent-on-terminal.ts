@@ -8,7 +8,10 @@ import type { AgentCommand } from '../../agent/catalog';
 import { execution } from '../../agent/cai-program';
 import { workspaceIfAny } from '../support/named-root';
 
-/** Runs the command in the container of the current folder, or in one without a workspace; with `isDirect` outside of containers. */
+/**
+ * Runs the command in the container of the current folder, or in one without a workspace; with `isDirect` outside of
+ * containers.
+ */
 export async function runOnTerminal(agent: AgentCommand, host: Host, isDirect: boolean): Promise<number> {
   if (isDirect) return await runInteractive(agent, { ...agent.env, ...host.env });
   const { cwd } = host;

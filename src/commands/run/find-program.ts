@@ -15,8 +15,8 @@ const maxInterpreters = 4;
 
 /**
  * The program that `command` names, a path from `home` or a name; its absolute path, and a PATH for its interpreter
- * without folders that agents can change. Fails with `WORKSPACE` if there is no such program, or if an agent can change it, a link
- * or folder on its way, or the interpreter that its first line names.
+ * without folders that agents can change. Fails with `WORKSPACE` if there is no such program, or if an agent can change
+ * it, a link or folder on its way, or the interpreter that its first line names.
  */
 export function findProgram(
   command: string,

@@ -40,7 +40,10 @@ export const common = {
   quiet: ['-q, --quiet', 'print only errors'],
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
-/** A function that reads arguments, or writes help to stdout, with what it was made of; it rejects with `CaiError('USAGE')` for arguments that do not fit. */
+/**
+ * A function that reads arguments, or writes help to stdout, with what it was made of; it rejects with
+ * `CaiError('USAGE')` for arguments that do not fit.
+ */
 export function declare<Options>(
   declaration: Declaration<Options>,
 ): ((args: readonly string[], host: Host) => Promise<number>) & { declaration: Declaration<Options> } {

@@ -1,6 +1,7 @@
 /**
  * What `cai` needs of whatever runs its containers. `find-engine.ts` finds the one that is meant; `docker/` is Docker's
- * API, which podman's service has as well, `kubernetes/` a cluster's. What an engine cannot do is data: `capabilities` in `engine-info.ts`.
+ * API, which podman's service has as well, `kubernetes/` a cluster's. What an engine cannot do is data: `capabilities`
+ * in `engine-info.ts`.
  */
 import type { Duplex } from 'node:stream';
 import { CaiError } from '../../errors';
@@ -129,9 +130,10 @@ export interface Engine {
   inspectContainer(idOrName: string): Promise<ContainerInfo | undefined>;
 
   /**
-   * Makes a container. An engine that cannot start one that is there starts it at once. `fill` puts its files in, having looked into those of its image. Resolves
-   * with its id; with `undefined` if somebody else has a container of that name, or is making one, or has removed this one
-   * meanwhile. One that cannot be filled is removed, unless the engine does not answer. Rejects with `CONTAINER_START`.
+   * Makes a container. An engine that cannot start one that is there starts it at once. `fill` puts its files in,
+   * having looked into those of its image. Resolves with its id; with `undefined` if somebody else has a container of
+   * that name, or is making one, or has removed this one meanwhile. One that cannot be filled is removed, unless the
+   * engine does not answer. Rejects with `CONTAINER_START`.
    */
   createContainer(
     name: string,
@@ -142,7 +144,10 @@ export interface Engine {
   /** Puts files into a container and starts it; one that runs goes on. An engine that starts it when it is made needs none. */
   startContainer(id: string, entries: readonly InnerEntry[]): Promise<void>;
 
-  /** Works with the files of a volume, in a container that is made from such a plan for that, in which nothing of an agent runs. */
+  /**
+   * Works with the files of a volume, in a container that is made from such a plan for that, in which nothing of an
+   * agent runs.
+   */
   withVolume<T>(name: string, plan: ContainerPlan, work: (inside: InnerFiles) => Promise<T>): Promise<T>;
 
   /** A new stream to an sshd in a running container. Rejects with `NotYet`, with `CaiError`, and as sockets do. */

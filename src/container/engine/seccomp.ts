@@ -38,7 +38,10 @@ export function profileFor(
   return { seccomp: isPodman ? fileOf(profile, state) : profile };
 }
 
-/** What to give the engine for a profile as it is recorded: the profile itself for its hash; a file is written if it is missing. */
+/**
+ * What to give the engine for a profile as it is recorded: the profile itself for its hash; a file is written if it is
+ * missing.
+ */
 export function givenProfile(recorded: string): string {
   const profile = seccompProfile();
   if (recorded === profileName(profile)) return profile;

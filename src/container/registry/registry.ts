@@ -73,9 +73,9 @@ export class Registry {
   }
 
   /**
-   * The image of that name, which has a tag or a digest. `undefined`: the registry has no such image, or the name is of no registry. Of an
-   * index, the digest is that of the index, and the rest is of this kind of machine if it is there. Rejects with
-   * `CaiError('IMAGE')`.
+   * The image of that name, which has a tag or a digest. `undefined`: the registry has no such image, or the name is of
+   * no registry. Of an index, the digest is that of the index, and the rest is of this kind of machine if it is there.
+   * Rejects with `CaiError('IMAGE')`.
    */
   async find(ref: string): Promise<RegistryImage | undefined> {
     const reference = parseReference(ref);

@@ -35,9 +35,9 @@ export interface RemoteProcess {
 type SessionChannel = Duplex & { readonly stderr: Readable };
 
 /**
- * Sends the header to the supervisor on a new channel, once it is known; resolves when the supervisor has read it. A signal that is
- * sent before would be lost if sshd had not executed anything yet. `lost` tells why the connection has ended, if it has;
- * `kill` sends a signal to a process inside, where sshd cannot do it.
+ * Sends the header to the supervisor on a new channel, once it is known; resolves when the supervisor has read it. A
+ * signal that is sent before would be lost if sshd had not executed anything yet. `lost` tells why the connection has
+ * ended, if it has; `kill` sends a signal to a process inside, where sshd cannot do it.
  */
 export async function startProcess(
   channel: SessionChannel,

@@ -126,8 +126,8 @@ export class SshConnection {
   /**
    * Starts a command, with a terminal if one is given: of so many characters by lines, and of the type `term`, which is
    * not the command's `TERM`. That the program is not there is told by its status, as a shell does. A command that is
-   * promised is waited for while its way is opened; if that promise rejects, so does this. Rejects also with `USAGE` for text that cannot be passed on, and
-   * with `SSH_CONNECT`.
+   * promised is waited for while its way is opened; if that promise rejects, so does this. Rejects also with `USAGE`
+   * for text that cannot be passed on, and with `SSH_CONNECT`.
    */
   async run(
     command: RemoteCommand | Promise<RemoteCommand>,

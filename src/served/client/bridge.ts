@@ -1,6 +1,6 @@
 /**
- * Between an editor and the connection to a server: every line passes as it is, but for what `guard.ts` says. Where one connection has to take the
- * place of another, the editor notices no more of it than the errors of what was under way.
+ * Between an editor and the connection to a server: every line passes as it is, but for what `guard.ts` says. Where one
+ * connection has to take the place of another, the editor notices no more of it than the errors of what was under way.
  */
 import { isUtf8 } from 'node:buffer';
 import { ownValue } from '../../config/own-property';

@@ -135,7 +135,10 @@ export function namesIn(root: string, folder: string): string[] | undefined {
   return names;
 }
 
-/** What is in a folder; undefined for more than `most`, and where the look has read too much already. A folder that cannot be read, or is gone, has nothing. */
+/**
+ * What is in a folder; undefined for more than `most`, and where the look has read too much already. A folder that
+ * cannot be read, or is gone, has nothing.
+ */
 export function entriesIn(root: string, folder: string, most = mostNames): Dirent[] | undefined {
   const found: Dirent[] = [];
   if (current !== undefined && current.read > mostRead) return undefined;

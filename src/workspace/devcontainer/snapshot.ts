@@ -34,8 +34,8 @@ export class Snapshot {
   }
 
   /**
-   * Reads a file, once. `undefined`: the file does not exist. Fails with `CaiError('CONFIG')` for one outside of the workspace, also
-   * through a link, and for anything but a file.
+   * Reads a file, once. `undefined`: the file does not exist. Fails with `CaiError('CONFIG')` for one outside of the
+   * workspace, also through a link, and for anything but a file.
    */
   addFile(path: string): Buffer | undefined {
     const name = this.#nameOf(path);

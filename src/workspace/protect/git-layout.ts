@@ -45,7 +45,10 @@ type WorkTree = Readonly<{
   hidden: readonly string[];
 }>;
 
-/** Of all indexes in one folder so much is read, in bytes, enough for 450 000 files: an agent can make each as long as it likes. */
+/**
+ * Of all indexes in one folder so much is read, in bytes, enough for 450 000 files: an agent can make each as long as
+ * it likes.
+ */
 const mostIndexBytes = 48 * 1024 * 1024;
 
 /**

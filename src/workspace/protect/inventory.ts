@@ -202,7 +202,10 @@ export function contentsOf(folder: string, places: readonly ProtectedPlace[]): C
   });
 }
 
-/** The present content of a place, of at most `room` bytes. Does not open what is no regular file, and reads nothing outside of the folder. */
+/**
+ * The present content of a place, of at most `room` bytes. Does not open what is no regular file, and reads nothing
+ * outside of the folder.
+ */
 export function contentOf(folder: string, { path, kind, stats }: ProtectedPlace, room = maxBytes): Content {
   if (kind === 'crowd' || kind === 'other' || kind === hiddenState) return { state: kind };
   if (kind === 'open') return { state: `${openState}${((stats?.mode ?? 0) & 0o7777).toString(8)}` };

@@ -56,8 +56,8 @@ export class Watch {
   }
 
   /**
-   * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the file system is local, else after it has answered, so that a network that is gone keeps nobody
-   * waiting.
+   * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the
+   * file system is local, else after it has answered, so that a network that is gone keeps nobody waiting.
    */
   look(folders: readonly string[], tell: (news: News) => void): void {
     const lookNow = (): void => {

@@ -20,8 +20,8 @@ const asSuch = pathOnly | constants.O_NOFOLLOW;
 
 /**
  * A new stream to the sshd of a container whose first process has that id, as the engine's machine counts; `pid` is
- * undefined where that is another one. `exec` has the engine start a program inside; `undefined`: the container stands still, does not run, or is gone. Rejects with `NotYet`,
- * as `exec`, and as sockets do.
+ * undefined where that is another one. `exec` has the engine start a program inside; `undefined`: the container stands
+ * still, does not run, or is gone. Rejects with `NotYet`, as `exec`, and as sockets do.
  */
 export async function wayInto(
   exec: (argv: readonly string[]) => Promise<Duplex | undefined>,

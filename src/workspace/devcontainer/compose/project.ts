@@ -61,7 +61,10 @@ export function composeProject(settings: JsonObject, file: string, read: Read): 
   return { folder, service, services, variables: new Variables(folder, read), including };
 }
 
-/** The service that becomes the container. Fails with `CaiError('CONFIG')` where no file has it. `named`: the file that names it. */
+/**
+ * The service that becomes the container. Fails with `CaiError('CONFIG')` where no file has it. `named`: the file that
+ * names it.
+ */
 export function mainService({ service, services, variables }: ComposeProject, named: string) {
   const found = services.get(service);
   if (found === undefined)

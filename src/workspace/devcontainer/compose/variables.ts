@@ -32,7 +32,10 @@ export class Variables {
       : new Map(Object.entries(parseEnv(this.#counted(text)) as Record<string, string>));
   }
 
-  /** The value with what its variables stand for, in all its strings. Fails with `CaiError('CONFIG')` for one that grows too long. */
+  /**
+   * The value with what its variables stand for, in all its strings. Fails with `CaiError('CONFIG')` for one that grows
+   * too long.
+   */
   replacedIn(value: Json): Json {
     if (typeof value === 'string') return this.#replaced(value);
     if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.replacedIn(each));

@@ -1,7 +1,10 @@
 /** Forms that values of Compose files have. */
 import { CaiError } from '../../../errors';
 
-/** A command that is one string, split as a shell splits it, but nothing else of it means anything. `undefined`: a quotation mark has no end. */
+/**
+ * A command that is one string, split as a shell splits it, but nothing else of it means anything. `undefined`: a
+ * quotation mark has no end.
+ */
 export function wordsOf(text: string): string[] | undefined {
   const part = /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|([^\s'"\\]+)|(\s+)/gsy;
   const words: string[] = [];
@@ -24,7 +27,10 @@ const units: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20,
 /** With less than this, containers of ours do not start. */
 const least = 64 * 2 ** 20;
 
-/** An amount of memory as our configuration has it. Fails with `CaiError('CONFIG')`. Source: Compose Specification, "Byte values". */
+/**
+ * An amount of memory as our configuration has it. Fails with `CaiError('CONFIG')`. Source: Compose Specification,
+ * "Byte values".
+ */
 export function sizeOf(value: string): string | undefined {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?$/i.exec(value) ?? [];
   if (digits === undefined) throw new CaiError('CONFIG', 'its limit of memory is no size');

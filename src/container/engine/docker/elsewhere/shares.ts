@@ -7,7 +7,10 @@ import { sentenceOf } from '../engine-error';
 import { unlessFails } from '../../../../system/unless';
 import { isInside } from '../../../../system/paths/is-inside';
 
-/** Fails with `CaiError('WORKSPACE')` for what lies outside of the folders that the user's configuration says are the same there. */
+/**
+ * Fails with `CaiError('WORKSPACE')` for what lies outside of the folders that the user's configuration says are the
+ * same there.
+ */
 export function checkShared(
   { endpoint }: EngineAddress,
   shares: readonly string[],

@@ -1,4 +1,7 @@
-/** What a program prints that is started in a pod. Source: Kubernetes, `v4.channel.k8s.io`: of each message, the first byte is its channel. */
+/**
+ * What a program prints that is started in a pod. Source: Kubernetes, `v4.channel.k8s.io`: of each message, the first
+ * byte is its channel.
+ */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
@@ -11,7 +14,10 @@ const statusChannel = 3;
 const limitMs = 15_000;
 const maxBytes = 16 * 1024 * 1024;
 
-/** Resolves with its stdout. It gets no input, as this protocol cannot tell it that there is no more. Rejects as `Requests.whole`. */
+/**
+ * Resolves with its stdout. It gets no input, as this protocol cannot tell it that there is no more. Rejects as
+ * `Requests.whole`.
+ */
 export async function printedBy(
   requests: Requests,
   { namespace, pod, container }: Readonly<Record<'namespace' | 'pod' | 'container', string>>,

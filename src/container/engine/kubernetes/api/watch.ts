@@ -1,4 +1,7 @@
-/** What happens to objects, as long as somebody wants to know. Source: Kubernetes API concepts, "Efficient detection of changes". */
+/**
+ * What happens to objects, as long as somebody wants to know. Source: Kubernetes API concepts, "Efficient detection of
+ * changes".
+ */
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
