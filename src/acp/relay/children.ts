@@ -38,6 +38,9 @@ export class Children {
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
 
+  /** By the root of the workspace, the map of the last session: most have the same. */
+  readonly #maps = new Map<string, { readonly names: string; readonly map: PathMap }>();
+
   /** No child is started yet. `pass` gets what the children have for the proxy. */
   constructor(
     private readonly core: Core,
@@ -92,7 +95,13 @@ export class Children {
     // What the agent has in a worktree is another file than the one with that name in the workspace.
     const hostRoots = worktreeOf === undefined ? named : [posix.join(workspace.root, below), ...named];
     const seen = worktreeOf === undefined ? named : [posix.join(workspace.root, below)];
-    return createPathMap({ hostRoots, agentRoots: places?.map((place) => posix.join(place, below)) ?? seen });
+    const agentRoots = places?.map((place) => posix.join(place, below)) ?? seen;
+    const names = JSON.stringify([hostRoots, agentRoots]);
+    const last = this.#maps.get(workspace.root);
+    if (last?.names === names) return last.map;
+    const map = createPathMap({ hostRoots, agentRoots });
+    this.#maps.set(workspace.root, { names, map });
+    return map;
   }
 
   /** Ends a child that has no session and nothing open, after the idle time. */

@@ -31,21 +31,21 @@ const maxTextBytes = 4_096;
 
 /** The mode and the options of one session. */
 export class SessionSettings {
-  /** By what they set, in the order in which they were set. */
-  readonly #settings = new Map<string, Setting>();
-  /** Those that the agent has not answered, by the id of the request. */
-  readonly #asked = new Map<string, Setting>();
+  /** In the order in which they were set; none twice. */
+  #settings: readonly Setting[] = [];
+  /** Those that the agent has not answered, with the id of the request. */
+  #asked: readonly { readonly id: string; readonly setting: Setting }[] = [];
 
   /** What has been set, the oldest first. */
-  all(): Setting[] {
-    return [...this.#settings.values()];
+  all(): readonly Setting[] {
+    return this.#settings;
   }
 
   /** Something has been set, later than all else. */
   keep(setting: Setting | undefined): void {
     if (setting === undefined) return;
-    this.#settings.delete(keyOf(setting));
-    if (this.#settings.size < maxSettings) this.#settings.set(keyOf(setting), setting);
+    const others = this.#settings.filter((each) => !setsTheSame(each, setting));
+    this.#settings = others.length < maxSettings ? [...others, setting] : others;
   }
 
   /** The editor has loaded, resumed or forked it: it is as the agent's result says, which is what the user sees. */
@@ -58,19 +58,20 @@ export class SessionSettings {
   /** The user wants to set something. */
   readCall(call: Message): void {
     const setting = settingOf(call.method, (bodyOf(call) ?? {}) as JsonObject);
-    if (setting !== undefined && call.id !== undefined) this.#asked.set(call.id, setting);
+    if (setting !== undefined && call.id !== undefined)
+      this.#asked = [...this.#asked, { id: call.id, setting }];
   }
 
   /** The agent has answered that: it is kept if the agent agreed. */
-  readAnswer({ id = '', isError }: Message): void {
-    const setting = this.#asked.get(id);
-    this.#asked.delete(id);
-    if (!isError) this.keep(setting);
+  readAnswer(answer: Message): void {
+    const asked = this.#asked.find(({ id }) => id === answer.id);
+    this.forgetCall(answer);
+    if (!answer.isError) this.keep(asked?.setting);
   }
 
   /** The agent will not answer that. */
-  forgetCall({ id = '' }: Message): void {
-    this.#asked.delete(id);
+  forgetCall(call: Message): void {
+    this.#asked = this.#asked.filter(({ id }) => id !== call.id);
   }
 
   /** The agent has set something itself. */
@@ -85,7 +86,7 @@ export class SessionSettings {
       const { id: configId, type, category, currentValue: value } = option ?? {};
       const params = type === 'boolean' ? { configId, type, value } : { configId, value };
       const setting = settingOf('session/set_config_option', params);
-      const isSet = setting !== undefined && this.#settings.has(keyOf(setting));
+      const isSet = this.#settings.some((each) => setting !== undefined && setsTheSame(each, setting));
       if (category === 'mode' || isSet) this.keep(setting);
     }
   }
@@ -105,6 +106,6 @@ function isKeepable(member: [string, unknown]): member is [string, string | bool
   return typeof value === 'string' && Buffer.byteLength(value) <= maxTextBytes;
 }
 
-function keyOf({ method, params }: Setting): string {
-  return JSON.stringify([method, params.configId]);
+function setsTheSame(one: Setting, other: Setting): boolean {
+  return one.method === other.method && one.params.configId === other.params.configId;
 }

@@ -45,6 +45,8 @@ export type SessionState = 'closed' | 'open' | 'restoring' | 'lost';
 /** After so long without an update, an agent has told all of the past, in milliseconds. */
 const silenceMs = 250;
 
+const isPrompt = ({ message }: Call): boolean => message.method === 'session/prompt';
+
 export class Session {
   /** Its mode and options. */
   readonly settings = new SessionSettings();
@@ -58,8 +60,8 @@ export class Session {
   /** Runs while its agent may still tell of the past. */
   #silence: NodeJS.Timeout | undefined;
   #waiting: Call[] = [];
-  /** The prompts in `#waiting`: a cancel must not have to look at all of them. */
-  readonly #waitingPrompts = new Set<Call>();
+  /** How many of `#waiting` are prompts: a cancel must not have to look at all of them. */
+  #waitingPrompts = 0;
   #isHeld = false;
 
   /**
@@ -142,7 +144,7 @@ export class Session {
     const kept = withOwnLine(call);
     if (!this.budget.take(kept)) return false;
     this.#waiting.push(kept);
-    if (kept.message.method === 'session/prompt') this.#waitingPrompts.add(kept);
+    if (isPrompt(kept)) this.#waitingPrompts++;
     return true;
   }
 
@@ -153,8 +155,7 @@ export class Session {
 
   /** Takes the waiting prompts out, in their order. */
   takePrompts(): Call[] {
-    const prompts = new Set(this.#waitingPrompts);
-    return prompts.size === 0 ? [] : this.takeWaiting((call) => prompts.has(call));
+    return this.#waitingPrompts === 0 ? [] : this.takeWaiting(isPrompt);
   }
 
   /** Takes the waiting calls out that are wanted, in their order. */
@@ -180,7 +181,7 @@ export class Session {
   }
 
   #release(call: Call): void {
-    this.#waitingPrompts.delete(call);
+    if (isPrompt(call)) this.#waitingPrompts--;
     this.budget.giveBack(call);
   }
 

@@ -22,6 +22,9 @@ const maxTurns = 100;
 /** Longer results are parsed at once, and not kept until their record is made, in bytes. */
 const maxKeptBytes = 16 * 1_024;
 
+/** What a new session has cost. */
+const noCost: Cost = { amount: 0, currency: '' };
+
 /** An open prompt, and its tool calls. */
 interface Turn {
   readonly startedAt: number;
@@ -78,7 +81,7 @@ export class UsageObserver implements SessionObserver {
     const before = isRestored ? this.#models.get(session.editorId) : undefined;
     followed.model = modelIn(bodyOf(result)) ?? followed.model ?? before;
     if (request.method === 'session/new') {
-      followed.counted = { amount: 0, currency: '' };
+      followed.counted = noCost;
     } else if (followed.counted === undefined) {
       followed.lookUp = this.#file.costOf(session.editorId).then((cost) => {
         followed.counted ??= cost;
