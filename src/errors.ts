@@ -80,6 +80,8 @@ export class CaiError extends Error {
 /** The text of whatever was thrown; of an error about a file the words alone, as our own messages name the file. */
 export function messageOf(reason: unknown): string {
   const text = reason instanceof Error ? reason.message : String(reason);
+  // Its names are paths. What an agent has written can be long, and would take long.
+  if (text.length > 2 * 4_096) return text;
   return /^(?:Error: )?E[A-Z0-9]+: (.+?), [a-z]+(?: '.*')?$/s.exec(text)?.[1] ?? text;
 }
 

@@ -1,5 +1,6 @@
 /** The rules of `test/architecture.test.ts`: each takes parsed sources and tells its findings as sentences. */
 import { posix } from 'node:path';
+import { analyse } from 'scslre';
 import ts from 'typescript';
 
 /** One source file. */
@@ -122,6 +123,19 @@ export function longFiles(sources: readonly Source[], maxLines: number): string[
 
 function linesOf({ tree }: Source): number {
   return tree.text.trimEnd().split('\n').length;
+}
+
+/** Regular expressions whose time may grow with the square of a text's length, or faster. */
+export function slowExpressions(sources: readonly Source[]): string[] {
+  return sources.flatMap(({ path, tree }) =>
+    nodesOf(tree)
+      .filter(ts.isRegularExpressionLiteral)
+      .filter(({ text }) => {
+        const end = text.lastIndexOf('/');
+        return analyse({ source: text.slice(1, end), flags: text.slice(end + 1) }).reports.length > 0;
+      })
+      .map(({ text }) => `${path} has ${text}`),
+  );
 }
 
 /** Folders with more files than that; doors and the files in folders below them are not counted. */

@@ -6,6 +6,7 @@ import {
   importCycles,
   longFiles,
   parse,
+  slowExpressions,
   staticImports,
   strayUses,
   undocumented,
@@ -63,6 +64,13 @@ describe('the sources', () => {
   });
 
   test('go into a room inside a room through its door', () => expect(backDoors(sources, doors)).toEqual([]));
+
+  // Agents, repositories and strangers write much of what is matched.
+  test('match texts in a time that grows with their length alone', () => {
+    expect(slowExpressions(sources)).toEqual([]);
+    const slow = ['/^\\s*x/m', '/x+$/', '/^\\d+(\\.\\d+)*[\\w.]*$/'];
+    expect(slowExpressions(parse({ a: slow.join(';\n') }))).toHaveLength(slow.length);
+  });
 
   test('have at most 300 lines a file', () => expect(longFiles(sources, 300)).toEqual([]));
 

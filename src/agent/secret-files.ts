@@ -25,7 +25,7 @@ const contents = [
   /\bxox[abeoprs]-[\w-]{10,}/,
   /\bya29\.[\w-]{20,}/,
   // A token with claims.
-  /\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\./,
+  /\beyJ[\w-]{10,1000}\.eyJ[\w-]{10}/,
   /\bBearer [\w.~+/-]{20,}/,
   // A password in an address.
   /:\/\/[^\s/?#:@"'<>`]+:[^\s/?#@"'<>`${}]+@/,

@@ -80,7 +80,7 @@ export class Account {
 /** Lines of the form `id - Name`, among others: `auto - Auto (default)`. */
 export function modelsIn(text: string): Model[] {
   const found = text.split('\n').flatMap((line) => {
-    const [, id, name] = /^\s*([\w.[\]=,:/-]+) - (\S.*?)\s*$/.exec(line) ?? [];
+    const [, id, name] = /^([\w.[\]=,:/-]+) - (\S.*)/.exec(line.trim()) ?? [];
     return id === undefined || name === undefined ? [] : [{ id, name }];
   });
   return [...new Map(found.map((model) => [model.id, model])).values()];

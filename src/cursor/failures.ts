@@ -46,7 +46,7 @@ export function isChatGone({ words }: End): boolean {
 /** How long the service wants to be left alone, in milliseconds; undefined if it does not say. */
 export function retryAfterMs(words: string): number | undefined {
   const [, seconds] =
-    /retry[-_ ]?after(?:[-_ ]?(?:seconds|secs?|s))?["']?\s*[:= ]\s*["']?(\d{1,6})\b/i.exec(words) ?? [];
+    /retry[-_ ]?after(?:[-_ ]?(?:seconds|secs?|s))?["']?[\s:=]+["']?(\d{1,6})\b/i.exec(words) ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }
 

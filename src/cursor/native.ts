@@ -16,7 +16,7 @@ export async function hasAcp(program: Program, cwd: string, file: string): Promi
   if (known?.program === identity && typeof known.hasAcp === 'boolean') return known.hasAcp;
   const { status, stdout, startError } = await program.ask(['acp', '--help'], cwd);
   if (startError !== undefined) throw cannotStart(program.name, startError);
-  const found = status === 0 && /^\s*usage:.*\bacp\b/im.test(stdout);
+  const found = status === 0 && /^[ \t]*usage:.*\bacp\b/im.test(stdout);
   // Without it the next start asks again.
   if (status === 0)
     unlessFails(() => replaceFile(file, JSON.stringify({ program: identity, hasAcp: found })));

@@ -8,6 +8,7 @@ import { CaiError, messageOf } from '../errors';
 import { printableLine } from '../system/quoted';
 import { readRegularFile } from '../system/paths/read-regular-file';
 import { safeProgram } from '../system/paths/safe-program';
+import { withoutEnd } from '../system/paths/without-end';
 
 /** How git is asked. */
 export interface GitOptions {
@@ -135,8 +136,8 @@ export function readGitFile(file: string, maxBytes = maxGitFileBytes): string {
 
 /** The git folder that a file `.git` names, as an absolute path; `undefined` if it names none. */
 export function gitFolderIn(dotGit: string): string | undefined {
-  const named = /^gitdir: (.*?)[\r\n]*$/s.exec(readGitFile(dotGit))?.[1];
-  return named === undefined ? undefined : posix.resolve(posix.dirname(dotGit), named);
+  const [, named] = /^gitdir: (.*)/s.exec(readGitFile(dotGit)) ?? [];
+  return named === undefined ? undefined : posix.resolve(posix.dirname(dotGit), withoutEnd(named, '\r\n'));
 }
 
 /** What this user has told git outside of any repository, as far as a container is to know it. */

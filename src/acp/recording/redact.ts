@@ -46,9 +46,9 @@ const addressKey = /(?:ur[li]|href|link|endpoint|redirect)s?$/;
 /** Name and password in an address anywhere in a text. */
 const passwordInAddress = /:\/\/[^\s/?#:@"<>`\\]*:[^\s/?#"<>`\\]+@/g;
 /** An address that holds a password, a query or a fragment which is no place in a file, as `#L10-L20` is. */
-const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d+(?:[-:CL\d]*)$)/;
+const tellingAddress = /:\/\/[^/]*@|\?|#(?!L\d[-:CL\d]*$)/;
 /** An address in parts: scheme, who signs in, host and port, the rest. */
-const addressParts = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*@)?([^/?#@\\]*)(.*)$/is;
+const addressParts = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#\\]*@)?([^/?#@\\]*)(.*)/is;
 /** Keys of params to sign in whose values are no secrets. */
 const openKeys = new Set(['methodid', 'providerid', 'id', 'sessionid', 'apitype']);
 const signsIn = /^(?:authenticate|providers\/set)$/;

@@ -59,8 +59,8 @@ const maxIdLength = 64;
 /** Of one text, in characters. */
 const maxTextLength = 2_000;
 const maxArgs = 64;
-/** Version of a package: what follows the numbers is of no interest here, but has nothing that separates words. */
-const exactVersion = /^\d+(\.\d+)*[\w.+-]*$/;
+/** Version of a package: what follows the first digit is of no interest here, but has nothing that separates words. */
+const exactVersion = /^\d[\w.+-]*$/;
 const npmName = /^(@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/i;
 const pythonName = /^[a-z\d][\w.-]*(\[[\w.,-]+\])?$/i;
 /** A program's own name, which is no option and no path. */
@@ -105,7 +105,7 @@ function packageIn(value: unknown, kind: 'npx' | 'uvx', entryVersion: string): P
   const distribution = objectOf(value, `its ${kind}`);
   const text = textIn(distribution, 'package');
   const [, name = '', asked = ''] =
-    (kind === 'npx' ? /^(@?[^@]+)(?:@(.*))?$/ : /^([^@=<>~!]+)(?:@|==)?(.*)$/).exec(text) ?? [];
+    (kind === 'npx' ? /^(@?[^@]+)(?:@(.*))?$/ : /^([^@=<>~!]+)(?:@|==)?(.*)/s).exec(text) ?? [];
   // Whoever reviewed the entry has seen its own version, not what is newest by now.
   const version = asked === '' || asked === 'latest' ? entryVersion : asked;
   if (!(kind === 'npx' ? npmName : pythonName).test(name) || !exactVersion.test(version))

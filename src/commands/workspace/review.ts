@@ -13,6 +13,7 @@ import { recordedRoots } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
 import { shownTime, table } from '../support/terminal';
+import { withoutEnd } from '../../system/paths/without-end';
 
 interface Options {
   readonly workspace?: string;
@@ -81,7 +82,7 @@ function say({ name }: Change, what: string): void {
 function chosen(changes: readonly Change[], paths: readonly string[]): readonly Change[] {
   if (paths.length === 0) return changes;
   const isIn = ({ name }: Change, path: string): boolean =>
-    `${name}/`.startsWith(`${path.replace(/\/+$/, '')}/`);
+    `${name}/`.startsWith(`${withoutEnd(path, '/')}/`);
   const stray = paths.find((path) => !changes.some((change) => isIn(change, path)));
   if (stray !== undefined)
     throw new CaiError('USAGE', `${quoted(stray)} is not listed: see "cai review" for what is`);

@@ -58,7 +58,7 @@ export class WorkspaceCopy {
     const looking = await this.#start(connection, 'look');
     looking.stdin.end();
     looking.stderr.resume();
-    const [, found, made = ''] = /^(\w+) ?(.*)$/s.exec(await limitedText(looking.stdout)) ?? [];
+    const [, found, made = ''] = /^(\w+) ?(.*)/s.exec(await limitedText(looking.stdout)) ?? [];
     if (found === 'empty' || found === 'begun') await this.#make(connection, found === 'begun', voice);
     else if (found === 'copied') this.#compare(made, await this.state, voice);
     else

@@ -40,7 +40,7 @@ async function fill(archive: Pack, folder: string, dockerfile: string): Promise<
   const rules = await readFile(join(folder, '.dockerignore'), 'utf8').catch(() => '');
   const isWanted = dockerignore({ ignorecase: false }).add(rules).createFilter();
   // An exception can be deep within a folder that is left out.
-  const hasExceptions = /^\s*!/m.test(rules);
+  const hasExceptions = /^[ \t]*!/m.test(rules);
   const addFolder = async (inner: string): Promise<void> => {
     for (const entry of (await readdir(join(folder, inner))).sort()) {
       const name = posix.join(inner, entry);

@@ -134,7 +134,7 @@ export function checkPossible(
       `${agent} is not on npm, and not in the registry of agents that is here: ${remedy}`,
     );
   }
-  if (addition !== undefined && !/^\s*FROM\s.*\bCAI_IMAGE\b/im.test(addition)) {
+  if (addition !== undefined && !/^[ \t]*FROM[ \t].*\bCAI_IMAGE\b/im.test(addition)) {
     const remedy = 'it has to begin with the lines "ARG CAI_IMAGE" and "FROM ${CAI_IMAGE}"';
     throw new CaiError('IMAGE', `${image.dockerfile} does not build on our image: ${remedy}`);
   }

@@ -19,7 +19,7 @@ export async function authorizationFor(
   login: Login | undefined,
   ask: Ask,
 ): Promise<string | undefined> {
-  const [, words] = /(?:^|,)\s*Bearer\s+(.*)$/is.exec(challenge) ?? [];
+  const [, words] = /(?:^|,)\s*Bearer\s+(.*)/is.exec(challenge) ?? [];
   if (words !== undefined) {
     const token = await tokenFor(words, repository, login, ask);
     return token === undefined ? undefined : `Bearer ${token}`;
@@ -75,7 +75,7 @@ function basic(login: Login | undefined): string | undefined {
 
 /** Of a name that comes again, which then belongs to another challenge, the first counts. */
 function parametersIn(words: string): Readonly<Partial<Record<'realm' | 'service' | 'scope', string>>> {
-  const pairs = [...words.matchAll(/([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi)];
+  const pairs = [...words.matchAll(/\b([a-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/gi)];
   return Object.fromEntries(
     pairs
       .reverse()

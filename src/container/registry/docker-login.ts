@@ -6,6 +6,7 @@ import type { Host } from '../../system/host';
 import { loginKey } from './reference';
 import { outputOf, type OutputFailure } from '../../system/program-output';
 import { unlessFails } from '../../system/unless';
+import { withoutEnd } from '../../system/paths/without-end';
 
 /** Who a registry knows the user as. */
 export type Login =
@@ -65,7 +66,7 @@ function readConfig(file: string): DockerConfig {
 
 /** Entries are named by a host, or as earlier versions did by a URL of it. */
 function loginIn(auths: DockerConfig['auths'] & object, key: string, file: string): Login | undefined {
-  const old = Object.keys(auths).find((each) => each.replace(/^https?:\/\/([^/]*).*$/, '$1') === key);
+  const old = Object.keys(auths).find((each) => each.replace(/^https?:\/\/([^/]*).*/s, '$1') === key);
   const { auth, identitytoken } = auths[key] ?? (old === undefined ? undefined : auths[old]) ?? {};
   if (identitytoken !== undefined && identitytoken !== '') return { identityToken: identitytoken };
   // A credential store leaves empty entries behind.
@@ -73,7 +74,7 @@ function loginIn(auths: DockerConfig['auths'] & object, key: string, file: strin
   const pair = Buffer.from(auth, 'base64').toString();
   const colon = pair.indexOf(':');
   if (colon < 1) throw unusable(`the login for ${key} in ${file} is damaged: run: docker login ${key}`);
-  return { username: pair.slice(0, colon), password: pair.slice(colon + 1).replace(/\0+$/, '') };
+  return { username: pair.slice(0, colon), password: withoutEnd(pair.slice(colon + 1), '\0') };
 }
 
 async function askHelper(helper: string, key: string, env: NodeJS.ProcessEnv): Promise<Login | undefined> {

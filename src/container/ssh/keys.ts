@@ -47,7 +47,7 @@ export function newHostKey(): { readonly privateKey: string; readonly fingerprin
 
 /** Fingerprint of a public key in the form that SSH sends it, as `ssh-keygen -l` prints it. */
 export function fingerprintOf(publicBlob: Buffer): string {
-  return `SHA256:${createHash('sha256').update(publicBlob).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256').update(publicBlob).digest('base64').replaceAll('=', '')}`;
 }
 
 async function read(path: string): Promise<string | undefined> {

@@ -169,7 +169,10 @@ const forOneConnection = new Set(
 
 /** The headers of a message as they came, but for those that are for this connection, unless `kept`. */
 function endToEnd(message: IncomingMessage, kept: readonly string[] = []): [string, string][] {
-  const named = (message.headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
+  const named = (message.headers.connection ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
   const { rawHeaders } = message;
   return rawHeaders
     .map((name, at): [string, string] => [name, rawHeaders[at + 1] ?? ''])

@@ -75,7 +75,8 @@ export function headerOf({ header = 'Authorization: Bearer' }: Pick<Credential, 
   readonly name: string;
   readonly prefix: string;
 } {
-  const [, name = '', prefix = ''] = /^([^:]+):\s*(.*?)\s*$/.exec(header) ?? [];
+  const [name = '', ...rest] = header.split(':');
+  const prefix = rest.join(':').trim();
   return { name, prefix: prefix === '' ? '' : `${prefix} ` };
 }
 

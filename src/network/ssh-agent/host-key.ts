@@ -40,7 +40,7 @@ export function isSignedBy(hostKey: Buffer, data: Buffer, signature: Buffer): bo
 
 /** As `ssh-keygen -l` prints it. */
 export function fingerprint(key: Buffer): string {
-  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256').update(key).digest('base64').replaceAll('=', '')}`;
 }
 
 function isSignedOnCurve(key: WireReader, data: Buffer, value: Buffer): boolean {

@@ -41,7 +41,7 @@ const harmless = /^[\w.:/[\]-]+$/;
 export function readAddress(text: string | undefined, agent: string | undefined, host: Host): Address {
   if (text === undefined) return { ...unixAddress(serveSocket(host), agent), isStandard: true };
   if (text.startsWith('unix:')) {
-    const [, path, query] = /^unix:([^?]*)\??(.*)$/s.exec(text)!;
+    const [, path, query] = /^unix:([^?]*)\??(.*)/s.exec(text)!;
     if (path === '') throw new CaiError('USAGE', 'unix: needs the path of a socket behind it');
     return unixAddress(posix.resolve(host.cwd, path!), agent, query);
   }

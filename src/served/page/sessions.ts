@@ -102,7 +102,7 @@ export class SessionList {
       el(
         'section',
         {},
-        el('h3', {}, quote(/[^/]+$/.exec(cwd)?.[0] ?? cwd), el('small', { class: 'path' }, quote(cwd))),
+        el('h3', {}, quote(cwd.slice(cwd.lastIndexOf('/') + 1)), el('small', { class: 'path' }, quote(cwd))),
         el('ul', {}, ...sessions.map((each) => this.#row(each))),
       ),
     );

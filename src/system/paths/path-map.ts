@@ -47,7 +47,7 @@ export function createPathMap({
 /** Empty, `.` or `..` segments, or a name that begins with a dot: normalising is only worth it then. */
 const irregular = /\/[/.]/;
 /** Scheme with authority, path, query with fragment. */
-const fileUri = /^(file:(?:\/\/(?:localhost)?(?=\/)|(?=\/(?!\/))))(\/[^?#]*)(.*)$/is;
+const fileUri = /^(file:(?:\/\/(?:localhost)?(?=\/)|(?=\/(?!\/))))(\/[^?#]*)(.*)/is;
 /** What some readers of URIs take for a separator or an end, and a broken escape. */
 const ambiguous = /%2f|%00|%5c|\\|%(?![0-9a-f]{2})/i;
 

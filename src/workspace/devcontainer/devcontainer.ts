@@ -101,13 +101,13 @@ function pathsOf(sources: Sources, context: string): string[] {
 }
 
 /**
- * Sets of characters stand for any character, and a pattern with many stars for any name: too much rather than too
- * little, as the time for such a pattern would grow without limit.
+ * A pattern with a set of characters or many stars stands for any name: too much rather than too little, as the time for
+ * many stars would grow without limit.
  */
 function fits(name: string, pattern: string): boolean {
-  if (pattern.split('*').length > 3) return true;
+  if (pattern.includes('[') || pattern.split('*').length > 3) return true;
   const form = pattern
-    .replace(/\[[^\]]*\]|\\./g, '?')
+    .replace(/\\./g, '?')
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
     .replaceAll('*', '.*')
     .replaceAll('?', '.');

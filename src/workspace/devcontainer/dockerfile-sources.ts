@@ -1,4 +1,5 @@
 /** Which files of the build context a Dockerfile reads. Source: Dockerfile reference. */
+import { withoutEnd } from '../../system/paths/without-end';
 
 /** Paths from the context's root, with `*` and its like as they are written; `all`: any file of the context, or unknown. */
 export type Sources = readonly string[] | 'all';
@@ -6,7 +7,7 @@ export type Sources = readonly string[] | 'all';
 /** What COPY, ADD and mounts name; too much rather than too little. */
 export function sourcesIn(dockerfile: string): Sources {
   // Another sign that continues lines.
-  if (/^\s*#\s*escape\s*=/im.test(dockerfile)) return 'all';
+  if (/^[ \t]*#[ \t]*escape[ \t]*=/im.test(dockerfile)) return 'all';
   const lines = dockerfile
     .split(/\r?\n/)
     .filter((line) => !/^\s*#/.test(line))
@@ -14,14 +15,14 @@ export function sourcesIn(dockerfile: string): Sources {
     .replace(/\\[ \t]*\n/g, ' ')
     .split('\n');
   const sources = lines.flatMap((line) => sourcesOf(line));
-  const paths = sources.map((source) => source.replace(/^(\.?\/)+|\/+$/g, ''));
+  const paths = sources.map((source) => withoutEnd(source.replace(/^(\.?\/)+/, ''), '/'));
   return paths.some((path) => path === '' || path === '.' || path.includes('$'))
     ? 'all'
     : [...new Set(paths)];
 }
 
 function sourcesOf(line: string): string[] {
-  const [, instruction = '', rest = ''] = /^\s*(?:ONBUILD\s+)?([A-Za-z]+)\s+(.*)$/.exec(line) ?? [];
+  const [, instruction = '', rest = ''] = /^\s*(?:ONBUILD\s+)?([A-Za-z]+)\s+(.*)/s.exec(line) ?? [];
   switch (instruction.toUpperCase()) {
     case 'COPY':
     case 'ADD':

@@ -174,7 +174,7 @@ function linksIn(gitFolder: string, room: number): InIndex {
     const sizes = config === undefined ? [20, 32] : [isLong ? 32 : 20];
     const ofTree = unlessFails(() => readGitFile(posix.join(gitFolder, 'config.worktree'), maxConfigBytes));
     // What is not checked out has the same bit, and git takes it from files that are there.
-    const isSparse = /^\s*sparsecheckout\s*=\s*true/im.test(`${config}\n${ofTree}`);
+    const isSparse = /^[ \t]*sparsecheckout[ \t]*=[ \t]*true/im.test(`${config}\n${ofTree}`);
     unlessGone(() => fs.accessSync(gitFolder, fs.constants.R_OK | fs.constants.X_OK));
     // A split index has most of its entries in another file.
     const all = namesIn(gitFolder, '');

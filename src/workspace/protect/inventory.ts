@@ -61,9 +61,6 @@ const maxPlaces = 1_000;
  */
 const maxBytes = 128 * 1_024;
 
-/** The hooks of a repository and its submodules. */
-const gitHooks = /(?:^|\/)\.git\/(?:.*\/)?hooks$/;
-
 export interface Scope {
   /** The folder is a git folder outside of the workspace that uses it. */
   readonly isGit?: boolean;
@@ -176,7 +173,7 @@ export function placesOf(folder: string, { path: unit, kind }: ProtectedPath): P
     for (const entry of entries ?? []) {
       const path = posix.join(next, entry.name);
       if (entry.isDirectory()) folders.push(path);
-      else if (!(entry.name.endsWith('.sample') && gitHooks.test(posix.join(folder, next))))
+      else if (!(entry.name.endsWith('.sample') && isOfHooks(posix.join(folder, next))))
         places.push(...placeAt(folder, path, unit));
     }
     if (entries === undefined || places.length + folders.length > maxPlaces) return [crowdAt(unit)];
@@ -253,4 +250,9 @@ function placeAt(folder: string, path: string, unit: string): ProtectedPlace[] {
   // A folder that was a file a moment ago is looked at next time.
   const kind = stats && kindOf(stats);
   return kind === undefined || kind === 'folder' ? [] : [{ path, unit, kind, stats }];
+}
+
+/** The hooks of a repository and its submodules. */
+function isOfHooks(folder: string): boolean {
+  return folder.endsWith('/hooks') && `/${folder}`.includes('/.git/');
 }

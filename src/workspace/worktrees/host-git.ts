@@ -88,7 +88,7 @@ function overridesOf(root: string, listed: string): string[] {
   const inRepository = new Set<string>();
   const parts = listed.split('\0');
   for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [, key, value = ''] = /^([^\n]*)\n?(.*)$/s.exec(parts[at + 1]!)!;
+    const [, key, value = ''] = /^([^\n]*)\n?(.*)/s.exec(parts[at + 1]!)!;
     if (key === undefined) continue;
     if (['system', 'global'].includes(parts[at]!)) own.set(key, value);
     else if (programKeys.test(key)) inRepository.add(key);

@@ -13,7 +13,7 @@ export interface Piece {
 }
 
 /** What may still become a fence when more of the line comes. */
-const perhapsFence = /^ {0,3}(?:`{0,2}|`{3,}[^\n]*)$/;
+const perhapsFence = /^ {0,3}(?:`{0,2}$|`{3})/;
 const fence = /^ {0,3}(`{3,})([^`\n]*)$/;
 /** A line that is longer is no fence. */
 const maxFenceLength = 200;

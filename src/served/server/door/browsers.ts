@@ -56,8 +56,8 @@ export class Browsers {
   #cookiesOf(request: Request): readonly string[] {
     const name = this.#cookieName(request);
     return (request.headers.cookie ?? '').split(';').flatMap((part) => {
-      const [, key, value] = /^\s*([^=\s]+)=(.*?)\s*$/.exec(part) ?? [];
-      return key === name ? [value!] : [];
+      const [key = '', ...value] = part.split('=');
+      return key.trim() === name ? [value.join('=').trim()] : [];
     });
   }
 

@@ -44,7 +44,7 @@ export class Failures {
 
 /** Of IPv6 the first 64 bits, because one machine can have all addresses behind them. */
 export function networkOf(address: string): string {
-  const plain = address.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/i, '');
+  const plain = address.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
   if (!isIPv6(plain)) return plain;
   const [head = '', tail] = plain.split('::');
   const first = head === '' ? [] : head.split(':');

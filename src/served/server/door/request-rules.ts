@@ -113,7 +113,7 @@ function isServed({ host, port }: Place, { socket }: Request, names: Names, isLo
   const { localPort, localAddress = '' } = socket;
   const isUsual = isLocal || port === localPort;
   // No web page of somebody else can be at an address of this machine, so the one by which the request came is right.
-  const address = localAddress.replace(/%.*$|^::ffff:(?=[\d.]+$)/gi, '');
+  const address = localAddress.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
   const known = [...localNames, ...names.listens, normalHost(address)];
   if (!isLocal && isUsual && known.includes(host)) return true;
   return names.hosts.some((each) => {

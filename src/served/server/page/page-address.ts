@@ -20,7 +20,7 @@ export function pageAddress(
   const scheme = listened.isTls || isBehindProxy ? 'https' : 'http';
   const [named] = hosts;
   if (named !== undefined) {
-    const hasPort = /:\d+$/.test(named) && !/^[\da-f:]*:[\da-f:]*$/i.test(named);
+    const hasPort = /:\d+$/.test(named) && !/^[\da-f:]+$/i.test(named);
     const host = hasPort ? named : inUrl(named.replace(/^\[|\]$/g, ''));
     // A proxy has the usual port.
     return `${scheme}://${host}${hasPort || isBehindProxy ? '' : portOf(listened.port, scheme)}`;

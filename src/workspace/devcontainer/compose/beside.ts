@@ -5,6 +5,7 @@ import { ignoredSentence, isSaid } from '../ignored';
 import { isObject, textOf, textsIn, textsOf, wordOf, type Json, type JsonObject } from '../json';
 import { byName, type ComposeProject, type ProjectService } from './project';
 import { sizeOf, wordsOf } from './words';
+import { withoutEnd } from '../../../system/paths/without-end';
 
 export interface BesideService {
   readonly name: string;
@@ -159,7 +160,7 @@ class Reader {
       const written = textOf(each);
       const { source, target: inside, type } = isObject(each) ? textsIn(each) : volumeIn(written ?? '');
       const isNamed = type === 'volume' && /^\w[\w.-]*$/.test(source ?? '') && inside !== undefined;
-      if (isNamed && target === undefined) target = inside.replace(/(?<=.)\/+$/, '');
+      if (isNamed && target === undefined) target = withoutEnd(inside, '/') || inside.slice(0, 1);
       else this.#ignored.push(`volumes: ${written ?? source ?? inside ?? ''}`);
     }
     return target;

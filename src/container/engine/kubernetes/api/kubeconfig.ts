@@ -5,6 +5,7 @@ import type { Host } from '../../../../system/host';
 import { httpProxyAt, proxyToServer } from '../../../../network';
 import { type Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
 import { credentialsOf, tokenIn, type TakeCredentials } from './user';
+import { withoutEnd } from '../../../../system/paths/without-end';
 
 /** Where the API server is, and how to speak to it. */
 export interface Cluster {
@@ -117,7 +118,7 @@ function named(config: Kubeconfig, kind: 'cluster' | 'user', context: Entry): En
 }
 
 function serverOf(cluster: Entry): string {
-  const server = cluster.needed('server').replace(/\/+$/, '');
+  const server = withoutEnd(cluster.needed('server'), '/');
   // Without TLS everybody on the way could read and change what is asked for; kubectl sends no credentials then.
   if (/^https:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(server) && URL.canParse(server)) return server;
   throw cluster.refusal('its "server" is not of the form https://HOST:PORT: mend it');
