@@ -67,20 +67,24 @@ export interface WorkingGit {
 }
 
 /**
- * Starts git as `askGit` does, for as long as it takes. It fetches nothing, and leaves the index alone. `config` is what it
- * is told besides what the repository says: `NAME=value`; `env` is added to its environment.
+ * Starts git as `askGit` does, for as long as it takes, or `limitMs` if that is given. It fetches nothing, and leaves the
+ * index alone. `config` is what it is told besides what the repository says: `NAME=value`; `env` is added to its
+ * environment.
  */
 export function startGit(
   args: readonly string[],
   options: GitOptions & {
     readonly config?: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
+    readonly limitMs?: number;
   },
 ): WorkingGit {
   const settings = (options.config ?? []).flatMap((each) => ['-c', each]);
   const alone = { GIT_ALLOW_PROTOCOL: '', GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const git = spawn(programOf(options), [...harmless, ...settings, ...args], {
     env: { ...environmentOf(options.host), ...alone, ...options.env },
+    timeout: options.limitMs,
+    killSignal: 'SIGKILL',
   });
   // Who writes to one that has ended hears why by `ended`.
   git.stdin.on('error', () => undefined);
@@ -90,8 +94,13 @@ export function startGit(
     if (said.length > 8) said.shift();
   });
   const ended = once(git, 'close').then(
-    ([status]) => {
+    ([status, signal]) => {
       if (status === 0) return;
+      if (signal === 'SIGKILL' && options.limitMs !== undefined)
+        throw new CaiError(
+          'WORKSPACE',
+          `git did not end within ${options.limitMs / 1_000} s: look for a pipe in the place of a file, such as .gitignore, with "find -type p"`,
+        );
       const last = printableLine(Buffer.concat(said).toString()).slice(-maxLastWords);
       throw new CaiError('WORKSPACE', `git failed: ${last}`);
     },

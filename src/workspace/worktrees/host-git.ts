@@ -1,6 +1,7 @@
 /**
  * Git, run on this machine in a work tree in which agents write: it checks files out, compares and merges them, and runs
- * no program for that but those of the user's own configuration.
+ * no program for that but those of the user's own configuration, and no filter: the user's may take orders from files of
+ * the repository, as Git LFS does. So files stay as the repository has them.
  */
 import type { Host } from '../../system/host';
 import { CaiError } from '../../errors';
@@ -14,10 +15,17 @@ import { ownGitFolders } from '../git-folder';
  * git 2.54.
  */
 const programKeys =
-  /^(?:filter\..*\.(?:clean|smudge|process|required)|merge\..*\.driver|diff\.(?:.*\.)?(?:external|command|textconv)|branch\..*\.mergeoptions|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|core\.(?:editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand)|credential\.(?:.*\.)?helper|hook\..*\.(?:command|event)|gc\.recentobjectshook)$/s;
+  /^(?:merge\..*\.driver|diff\.(?:.*\.)?(?:external|command|textconv)|branch\..*\.mergeoptions|gpg\.(?:.*\.)?(?:program|defaultkeycommand)|core\.(?:editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand)|credential\.(?:.*\.)?helper|hook\..*\.(?:command|event)|gc\.recentobjectshook)$/s;
+
+const filterKeys = /^filter\..*\.(?:clean|smudge|process|required)$/s;
 
 /** Nothing in the background, in other repositories, or in an editor. */
 const settings = ['submodule.recurse=false', 'gc.auto=0', 'maintenance.auto=false', 'core.editor=true'];
+
+/** How long git may take to look at something, in milliseconds: what it reads may be a pipe. */
+const lookMs = 60_000;
+/** How long it may take to write the files of a work tree, in milliseconds. */
+export const writeMs = 10 * 60_000;
 
 /** What git may print, in bytes: agents can make any number of files. */
 const maxPrintedBytes = 64 * 1024 * 1024;
@@ -32,35 +40,40 @@ export class HostGit {
     private readonly place: readonly string[],
     private readonly host: Host,
     private readonly config: readonly string[],
+    private readonly limitMs: number,
   ) {}
 
-  /** Rejects with `CaiError('WORKSPACE')` where git cannot be run safely. */
-  static async at(root: string, host: Host): Promise<HostGit> {
+  /** `limitMs`: how long each look may take. Rejects with `CaiError('WORKSPACE')` where git cannot be run safely. */
+  static async at(root: string, host: Host, limitMs = lookMs): Promise<HostGit> {
     // Git opens no repository of another user, but would not look once it is told where to go.
     if (!(await isWorkTree(root, host)))
       throw new CaiError('WORKSPACE', `${quoted(root)} is not the top of a git repository that git opens`);
     const { gitFolder, common } = await ownGitFolders(root, host, 'has a git repository that cannot be used');
     const place = ['-C', root, `--git-dir=${gitFolder}`, `--work-tree=${root}`];
-    const listed = await new HostGit(root, common, place, host, []).ask([
+    const listed = await new HostGit(root, common, place, host, [], limitMs).ask([
       'config',
       '--list',
       '--show-scope',
       '-z',
     ]);
-    return new HostGit(root, common, place, host, [...settings, ...overridesOf(root, listed)]);
+    return new HostGit(root, common, place, host, [...settings, ...overridesOf(root, listed)], limitMs);
   }
 
-  /** What git prints, without the last newline. Rejects with `CaiError('WORKSPACE')` and what git complained of. */
-  async ask(args: readonly string[]): Promise<string> {
-    const { stdout, failure } = await this.run(args);
+  /** What git prints, without the last newline; `limitMs`: how long it may take. Rejects with `CaiError('WORKSPACE')` and what git complained of. */
+  async ask(args: readonly string[], limitMs = this.limitMs): Promise<string> {
+    const { stdout, failure } = await this.run(args, limitMs);
     if (failure !== undefined) throw failure;
     return stdout.replace(/\n$/, '');
   }
 
   /** What git prints, and why it failed, if it did. Rejects with `CaiError('WORKSPACE')` if it prints too much. */
-  async run(args: readonly string[]): Promise<{ readonly stdout: string; readonly failure?: CaiError }> {
+  async run(
+    args: readonly string[],
+    limitMs = this.limitMs,
+  ): Promise<{ readonly stdout: string; readonly failure?: CaiError }> {
     const { host, config, place, common } = this;
-    const git = startGit([...place, ...args], { host, config, env: { GIT_COMMON_DIR: common } });
+    const env = { GIT_COMMON_DIR: common };
+    const git = startGit([...place, ...args], { host, config, env, limitMs });
     git.stdin.end();
     const tooMuch = (): CaiError =>
       new CaiError(
@@ -82,27 +95,35 @@ export async function isWorkTree(root: string, host: Host): Promise<boolean> {
   return top === `${root}\n`;
 }
 
-/** What the repository sets of such keys, set to what the user's own configuration says, or to nothing. */
+/**
+ * What the repository sets of such keys, set to what the user's own configuration says, or to nothing; all filters, set to
+ * nothing.
+ */
 function overridesOf(root: string, listed: string): string[] {
   const own = new Map<string, string>();
   const inRepository = new Set<string>();
+  const filters = new Set<string>();
   const parts = listed.split('\0');
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [, key, value = ''] = /^([^\n]*)\n?(.*)/s.exec(parts[at + 1]!)!;
     if (key === undefined) continue;
-    if (['system', 'global'].includes(parts[at]!)) own.set(key, value);
+    if (filterKeys.test(key)) filters.add(key);
+    else if (['system', 'global'].includes(parts[at]!)) own.set(key, value);
     else if (programKeys.test(key)) inRepository.add(key);
     // An agent can write the file of its worktree that would count then, at any time.
     else if (key === 'extensions.worktreeconfig' && value !== 'false')
       throw refusal(root, key, 'lets worktrees have configurations');
-    else if (key.startsWith('includeif.')) throw refusal(root, key, 'includes files by a condition');
+    // An agent may be able to write that file, also between two looks.
+    else if (/^include(?:if\..*)?\.path$/s.test(key)) throw refusal(root, key, 'includes another file');
   }
-  return [...inRepository].map((key) => {
-    // Up to the first "=", git takes a setting for its key.
-    if (key.includes('=')) throw refusal(root, key, 'names a program');
+  // Up to the first "=", git takes a setting for its key.
+  const strange = [...filters, ...inRepository].find((key) => key.includes('='));
+  if (strange !== undefined) throw refusal(root, strange, 'names a program');
+  const programs = [...inRepository].map((key) => {
     // An empty driver would keep one side and say nothing; one that fails leaves a conflict.
     return `${key}=${own.get(key) ?? (key.endsWith('.driver') ? 'false' : '')}`;
   });
+  return [...programs, ...[...filters].map((key) => `${key}=${key.endsWith('.required') ? 'false' : ''}`)];
 }
 
 function refusal(root: string, key: string, what: string): CaiError {

@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
 import { printableLine, quoted } from '../../system/quoted';
 import { unitsIn } from '../protect/inventory';
-import { HostGit } from './host-git';
+import { HostGit, writeMs } from './host-git';
 import { changesIn, isIn, tipOf, type Worktree } from './worktrees';
 
 /** Of a merge that has conflicts, so many lines of git are told. */
@@ -49,14 +49,8 @@ export async function mergeWorktree(
     );
   if (await isIn(git, tip)) return { into, isNews: false, toReview: [] };
   const before = await git.ask(['rev-parse', '--verify', 'HEAD^{commit}']);
-  const { stdout, failure } = await git.run([
-    'merge',
-    '--no-edit',
-    '--no-stat',
-    '-m',
-    `Merge branch '${branch}'`,
-    tip,
-  ]);
+  const merge = ['merge', '--no-edit', '--no-stat', '-m', `Merge branch '${branch}'`, tip];
+  const { stdout, failure } = await git.run(merge, writeMs);
   if (failure === undefined) {
     const changed = await git.ask([...difference, before, 'HEAD']);
     return { into, isNews: true, toReview: executedOf(changed.split('\0'), repository, patterns) };

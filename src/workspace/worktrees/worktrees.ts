@@ -14,7 +14,9 @@ import { AgentFolders } from '../../system/paths/agent-folders';
 import { safeProgram } from '../../system/paths/safe-program';
 import { outputOf } from '../../system/program-output';
 import { quoted } from '../../system/quoted';
+import { ProcessLocks } from '../../system/process-lock';
 import { isThere } from '../../system/real-path';
+import { recordName } from '../../system/state-folder';
 import { objectIn } from '../../system/unless';
 import { isAllowed } from '../allowed';
 import { devcontainerFiles } from '../devcontainer/find';
@@ -22,7 +24,7 @@ import { allRecorded, forget, record, recorded } from '../records';
 import { worktreesFolder } from '../refused-root';
 import type { Workspace } from '../root';
 import { copyInto } from './copied';
-import { HostGit } from './host-git';
+import { HostGit, writeMs } from './host-git';
 
 /** A worktree of ours, which may be gone. */
 export interface Worktree {
@@ -67,6 +69,9 @@ export interface SessionWorkspace extends Workspace {
   readonly worktreeOf?: Workspace;
 }
 
+/** Whoever works in a worktree can lock it. */
+const evenLocked = ['--force', '--force'];
+
 /** How long the files of a worktree may take to be removed, in milliseconds. */
 const removalMs = 10 * 60 * 1_000;
 
@@ -102,9 +107,11 @@ export async function makeWorktree(
     await folderFor(repository, options, host),
     `${posix.basename(repository)}-${name}`,
   );
-  if (existsSync(folder)) throw refusal(folder, 'exists: choose another name');
   const worktree = { folder, repository, branch: `cai/${name}`, base, isOfSession };
-  await checkOut(git, worktree, options, host);
+  await whileAlone(worktree, host, async () => {
+    if (existsSync(folder)) throw refusal(folder, 'exists: choose another name');
+    await checkOut(git, worktree, options, host);
+  });
   return worktree;
 }
 
@@ -119,8 +126,25 @@ export async function remakeWorktree(
   const git = await HostGit.at(worktree.repository, host);
   const base = await git.ask(['rev-parse', '--verify', 'HEAD^{commit}']);
   const again = { ...worktree, base };
-  await checkOut(git, again, options, host);
-  return again;
+  return await whileAlone(worktree, host, async () => {
+    // Another process may have made it meanwhile, and its agent have worked there.
+    if (await isThere(worktree.folder)) return worktreeAt(host.folders.state, worktree.folder) ?? worktree;
+    await checkOut(git, again, options, host);
+    return again;
+  });
+}
+
+/** Makes a worktree while no other process makes that one. */
+async function whileAlone<T>({ folder }: Worktree, host: Host, make: () => Promise<T>): Promise<T> {
+  const locks = new ProcessLocks(posix.join(host.folders.state, 'worktree-locks'));
+  const deadline = performance.now() + writeMs;
+  const lock = await locks.take(recordName(folder), { pollMs: 20, deadline });
+  if (lock === undefined) throw refusal(folder, 'is being made by another process: try again');
+  try {
+    return await make();
+  } finally {
+    lock.release();
+  }
 }
 
 async function checkOut(
@@ -134,8 +158,8 @@ async function checkOut(
   const hasBranch = (await tipOf(git, branch)) !== undefined;
   const from = hasBranch ? [folder, branch] : ['--no-track', '-b', branch, folder, base];
   // Git may still know one that was there, which is gone.
-  await git.run(['worktree', 'remove', '--force', folder]);
-  await git.ask(['worktree', 'add', '--quiet', ...from]);
+  await git.run(['worktree', 'remove', ...evenLocked, folder]);
+  await git.ask(['worktree', 'add', '--quiet', ...from], writeMs);
   try {
     record(state, 'worktrees', folder, JSON.stringify({ repository, branch, base, isOfSession }));
     record(state, 'git-folders', folder, git.common);
@@ -177,9 +201,16 @@ async function folderFor(repository: string, { folder }: WorktreeOptions, host: 
   return real;
 }
 
-/** What has changed in a worktree since it was made. Rejects with `CaiError('WORKSPACE')` where that cannot be told. */
-export async function changesIn({ folder, branch, base }: Worktree, host: Host): Promise<WorktreeChanges> {
-  const git = await HostGit.at(folder, host);
+/**
+ * What has changed in a worktree since it was made; `limitMs`: how long git may take for each look. Rejects with
+ * `CaiError('WORKSPACE')` where that cannot be told.
+ */
+export async function changesIn(
+  { folder, branch, base }: Worktree,
+  host: Host,
+  limitMs?: number,
+): Promise<WorktreeChanges> {
+  const git = await HostGit.at(folder, host, limitMs);
   const [differs, head, tip, ownFolder] = await Promise.all([
     hasDifferences(git),
     git.ask(['rev-parse', '--symbolic-full-name', 'HEAD']),
@@ -222,7 +253,7 @@ export async function removeWorktree(worktree: Worktree, host: Host): Promise<bo
   await outputOf(rm, ['-rf', '--', folder], options).catch((reason: unknown) => {
     throw refusal(folder, `cannot be removed by "rm -rf": ${messageOf(reason)}`);
   });
-  await git.ask(['worktree', 'remove', '--force', folder]);
+  await git.ask(['worktree', 'remove', ...evenLocked, folder]);
   const tip = await tipOf(git, branch);
   if (tip === undefined) return true;
   const isMerged = tip === base || (await isIn(git, tip));
@@ -238,10 +269,10 @@ export async function isIn(git: HostGit, commit: string): Promise<boolean> {
   return (await git.run(['merge-base', '--is-ancestor', commit, 'HEAD'])).failure === undefined;
 }
 
-/** Removes a worktree of a session, with its branch, if nothing has changed in it; whether it did. */
-export async function removeUnchanged(worktree: Worktree, host: Host): Promise<boolean> {
+/** Removes a worktree, with its branch, if nothing has changed in it; whether it did. Parameters are those of `changesIn`. */
+export async function removeUnchanged(worktree: Worktree, host: Host, limitMs?: number): Promise<boolean> {
   if (!(await isThere(worktree.folder))) return false;
-  const { isUncommitted, isMoved } = await changesIn(worktree, host);
+  const { isUncommitted, isMoved } = await changesIn(worktree, host, limitMs);
   if (isUncommitted || isMoved) return false;
   return await removeWorktree(worktree, host);
 }

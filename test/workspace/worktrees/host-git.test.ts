@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostGit } from '../../../src/workspace/worktrees/host-git';
@@ -101,12 +102,40 @@ test('what git prints is limited', async () => {
 });
 
 test('what the user’s own configuration names is run, whatever the repository says', async () => {
+  const { host, root } = user;
+  user.write('.gitattributes', 'file merge=x\n');
+  user.commit('attributes');
+  git(root, 'config', '--file', join(user.home, '.gitconfig'), 'merge.x.driver', user.evil);
+  git(root, 'config', 'merge.x.driver', 'false');
+  const worktree = await makeWorktree(root, { isOfSession: true }, { copy: [] }, host);
+  user.plainly(() => {
+    for (const folder of [root, worktree.folder]) {
+      user.write('file', `of ${folder}\n`, folder);
+      user.commit('two', folder);
+    }
+  });
+  await mergeWorktree(worktree, [], host);
+  expect(hasRun()).toBe(true);
+});
+
+test('a filter of the user’s own is not run, because it may read what the repository says', async () => {
   user.write('.gitattributes', 'file filter=x\n');
   user.commit('attributes');
-  git(user.root, 'config', '--file', join(user.home, '.gitconfig'), 'filter.x.smudge', user.evil);
-  git(user.root, 'config', 'filter.x.smudge', 'false');
+  const own = (key: string, value: string): string =>
+    git(user.root, 'config', '--file', join(user.home, '.gitconfig'), `filter.x.${key}`, value);
+  for (const key of ['clean', 'smudge', 'process']) own(key, user.evil);
+  own('required', 'true');
   await goThrough();
-  expect(hasRun()).toBe(true);
+  expect(hasRun()).toBe(false);
+});
+
+test('a look at a pipe in the place of a file ends', async () => {
+  user.write('sub/new', '');
+  execFileSync('mkfifo', [join(user.root, 'sub/.gitignore')]);
+
+  const look = (await HostGit.at(user.root, user.host, 500)).ask(['status', '--porcelain']);
+
+  await expect(look).rejects.toThrow(/git did not end within 0.5 s: look for a pipe .* "find -type p"/);
 });
 
 describe('at fails', () => {
@@ -118,8 +147,11 @@ describe('at fails', () => {
 
   test('for what cannot be overridden', async () => {
     git(user.root, 'config', 'includeIf.onbranch:cai/**.path', 'evil');
-    expect(await failure()).toContain('includes files by a condition ("includeif.onbranch:cai/**.path")');
+    expect(await failure()).toContain('includes another file ("includeif.onbranch:cai/**.path")');
     git(user.root, 'config', '--remove-section', 'includeIf.onbranch:cai/**');
+    git(user.root, 'config', 'include.path', '../inc');
+    expect(await failure()).toContain('includes another file ("include.path")');
+    git(user.root, 'config', '--remove-section', 'include');
     git(user.root, 'config', 'filter.a=b.clean', user.evil);
     expect(await failure()).toContain('names a program ("filter.a=b.clean")');
     git(user.root, 'config', '--remove-section', 'filter.a=b');

@@ -117,6 +117,29 @@ test('removeWorktree leaves a branch with commits that are not merged, and takes
   expect(user.branches).toEqual(['cai/one', 'main']);
 });
 
+test('a worktree that its agent has locked is removed and made again', async () => {
+  const worktree = await make('one');
+  git(user.root, 'worktree', 'lock', worktree.folder);
+  rmSync(worktree.folder, { recursive: true });
+
+  await remakeWorktree(worktree, config(), user.host);
+  expect(existsSync(worktree.folder)).toBe(true);
+  git(user.root, 'worktree', 'lock', worktree.folder);
+  expect(await removeWorktree(worktree, user.host)).toBe(true);
+  expect(git(user.root, 'worktree', 'list').trim().split('\n')).toHaveLength(1);
+});
+
+test('of two that make a worktree again, the second leaves what the first has made', async () => {
+  const worktree = await make('one');
+  rmSync(worktree.folder, { recursive: true });
+  const remake = async (): Promise<Worktree> => await remakeWorktree(worktree, config(), user.host);
+
+  const first = remake().then(() => user.write('work', 'of the agent\n', worktree.folder));
+  await Promise.all([first, remake()]);
+
+  expect(existsSync(join(worktree.folder, 'work'))).toBe(true);
+});
+
 test('remakeWorktree has the branch again if it is there, or a new one', async () => {
   const worktree = await make('one');
   user.write('file', 'two\n', worktree.folder);

@@ -34,6 +34,9 @@ import type { AgentSession, Session } from '../../sessions/session';
 /** Which worktree a call wants: a new one, or that of the session whose workspace has this root. */
 export type WantedWorktree = 'new' | { readonly root: string | undefined };
 
+/** How long git may take for each look at a worktree that may be removed, in milliseconds: else the worktree stays. */
+const lookMs = 10_000;
+
 /** A worktree in which this proxy has sessions, or had some. */
 interface Used {
   worktree: Worktree;
@@ -124,7 +127,9 @@ export class SessionWorktrees implements SessionObserver {
     const all = [...this.#used.values()];
     await Promise.all(all.map(({ removal = Promise.resolve() }) => removal));
     const rest = all.filter(({ worktree }) => worktree.isOfSession && !this.#isUsedElsewhere(worktree));
-    await Promise.all(rest.map(({ worktree }) => this.#safely(removeUnchanged(worktree, this.options.host))));
+    await Promise.all(
+      rest.map(({ worktree }) => this.#safely(removeUnchanged(worktree, this.options.host, lookMs))),
+    );
   }
 
   async #find(workspace: Workspace, wanted: WantedWorktree): Promise<Used | undefined> {
@@ -177,13 +182,13 @@ export class SessionWorktrees implements SessionObserver {
     const { worktree } = used;
     const { host } = this.options;
     if (this.#isUsed(used) || !(await isThere(worktree.folder))) return;
-    const { isUncommitted, isMoved } = await changesIn(worktree, host);
+    const { isUncommitted, isMoved } = await changesIn(worktree, host, lookMs);
     if (isUncommitted || isMoved || this.#isUsed(used)) return;
     const idle = this.children.all.filter(
       (child) => child.root === worktree.folder && this.core.sessions.isIdle(child),
     );
     await Promise.all(idle.map((child) => child.stop(patientStop)));
-    if (!this.#isUsed(used)) await removeUnchanged(worktree, host);
+    if (!this.#isUsed(used)) await removeUnchanged(worktree, host, lookMs);
   }
 
   #isUsed({ worktree, openings, sessions }: Used): boolean {
