@@ -1,13 +1,16 @@
 /** The commands of a devcontainer.json, which run in a container before any other does. */
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { RunningContainer } from '../../container/provide';
 import type { RemoteCommand } from '../../container/ssh/remote-command';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { runHooks } from '../../workspace/devcontainer/hooks';
 import { metadataOf } from '../../workspace/devcontainer/metadata';
 import type { Host } from '../../system/host';
+import { LineSplitter } from '../../system/streams/line-splitter';
 import type { Target } from '../containers/target';
+
+/** An agent may have written what runs, in characters. */
+const maxLineLength = 2 ** 20;
 
 interface Place {
   readonly container: RunningContainer;
@@ -31,9 +34,7 @@ export async function setUpContainer(
       const cwd = wanted.settings.workingFolder;
       const remote = await connection.run({ argv, cwd, env, ...(files && { files }) });
       remote.stdin.end();
-      const told = [remote.stdout, remote.stderr].map((input) =>
-        once(createInterface({ input }).on('line', onLine), 'close'),
-      );
+      const told = [remote.stdout, remote.stderr].map((output) => readLines(output, onLine));
       const [{ status }] = await Promise.all([remote.exited, ...told]);
       return status;
     },
@@ -45,4 +46,11 @@ export async function setUpContainer(
     },
     end: () => voice.progress.end(),
   });
+}
+
+async function readLines(output: Readable, onLine: (line: string) => void): Promise<void> {
+  const lines = new LineSplitter(maxLineLength);
+  for await (const piece of output.setEncoding('utf8'))
+    for (const line of lines.take(piece as string)) onLine(line);
+  if (lines.rest !== '') onLine(lines.rest);
 }

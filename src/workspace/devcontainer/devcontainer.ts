@@ -31,6 +31,9 @@ export interface Devcontainer {
   readonly digest: string;
 }
 
+/** Of one pattern in a .dockerignore; two that stand together are one. */
+const maxStars = 3;
+
 /** What may stand in for `localEnv`. */
 export type LocalEnv = VariableValues['localEnv'];
 
@@ -41,7 +44,7 @@ export type LocalEnv = VariableValues['localEnv'];
  */
 export function readDevcontainer(root: string, file: string, localEnv: LocalEnv): Devcontainer {
   const files = new Snapshot(root);
-  const text = files.addFile(file)?.toString();
+  const text = files.addText(file);
   if (text === undefined) throw new CaiError('CONFIG', `${file} is not there`);
   const settings = parseJson(text, file);
   const usable = substitute(settings, { localFolder: root, localEnv });
@@ -72,17 +75,29 @@ function addBuild(
 ): void {
   // The build gets a copy of what was read: a context that leads out of that would be a folder of this machine.
   files.checkInside(context);
-  const text = files.addFile(dockerfile)?.toString();
+  const text = files.addText(dockerfile);
   if (text === undefined) throw new CaiError('CONFIG', `the Dockerfile ${dockerfile} is not there`);
-  const own = files.addFile(`${dockerfile}.dockerignore`);
-  const rules = own ?? files.addFile(posix.join(context, '.dockerignore'));
+  const rules =
+    ignoreRules(files, `${dockerfile}.dockerignore`) ??
+    ignoreRules(files, posix.join(context, '.dockerignore'));
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
   const ignore = require('@balena/dockerignore') as typeof dockerignore;
   const isWanted = ignore({ ignorecase: false })
-    .add(rules?.toString() ?? '')
+    .add(rules ?? '')
     .createFilter();
+  const isPart = (path: string): boolean => path === context || isWanted(posix.relative(context, path));
+  // An exception can be deep within a folder that is left out.
+  const hasExceptions = /^[ \t]*!/m.test(rules ?? '');
   for (const path of pathsOf(sourcesIn(text), context))
-    files.addAll(path, (each) => each === context || isWanted(posix.relative(context, each)));
+    files.addAll(path, isPart, (folder) => hasExceptions || isPart(folder));
+}
+
+/** Fails with `CaiError('CONFIG')` for a pattern with so many stars that to compare names with it takes long. */
+function ignoreRules(files: Snapshot, path: string): string | undefined {
+  const rules = files.addText(path);
+  const slow = rules?.split('\n').find((line) => (line.match(/\*+/g) ?? []).length > maxStars);
+  if (slow === undefined) return rules;
+  throw new CaiError('CONFIG', `${path} has a pattern with more than ${maxStars} stars: write it with fewer`);
 }
 
 /** With `*` and its like, all that fits up to there, with everything below. */

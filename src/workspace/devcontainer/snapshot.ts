@@ -16,12 +16,21 @@ export interface SnapshotFile {
 /** All of them together, in bytes. */
 const maxBytes = 16 * 2 ** 20;
 const maxFiles = 2_000;
+/** The names of all files and folders that are looked at, together, in characters. */
+const maxNames = 16 * 2 ** 20;
+/** What is read as text, of one file, in bytes. */
+const maxTextBytes = 256 * 1_024;
+
+const remedy = 'let COPY in its Dockerfile name what it needs, or leave the rest out by a .dockerignore';
+
+type PathTest = (path: string) => boolean;
 
 /** Files of one workspace. Links are left out: they could lead to what nobody has looked at. */
 export class Snapshot {
   readonly #root: string;
   readonly #files = new Map<string, SnapshotFile>();
   #bytes = 0;
+  #names = 0;
 
   /** `root`: of the workspace. */
   constructor(root: string) {
@@ -47,21 +56,34 @@ export class Snapshot {
     if (this.#bytes > maxBytes || this.#files.size >= maxFiles)
       throw new CaiError(
         'CONFIG',
-        `a development container can be made from at most ${maxFiles} files and ${maxBytes / 2 ** 20} MiB: let COPY in its Dockerfile name what it needs, or leave the rest out by a .dockerignore`,
+        `a development container can be made from at most ${maxFiles} files and ${maxBytes / 2 ** 20} MiB: ${remedy}`,
       );
     const isExecutable = (lstatSync(path).mode & 0o100) !== 0;
     this.#files.set(name, { content, isExecutable });
     return content;
   }
 
-  /** Reads a file, or all files in a folder and below, for which `isWanted` holds. Git's own folder is never wanted. */
-  addAll(path: string, isWanted: (path: string) => boolean = () => true): void {
-    this.#nameOf(path);
+  /** A file that is read as text, added as `addFile` does. */
+  addText(path: string): string | undefined {
+    const content = this.addFile(path);
+    if (content !== undefined && content.length > maxTextBytes)
+      throw new CaiError('CONFIG', `${quoted(path)} is longer than ${maxTextBytes / 1_024} KiB: shorten it`);
+    return content?.toString();
+  }
+
+  /**
+   * Reads a file, or all files in a folder and below, for which `isWanted` holds. Git's own folder is never wanted, nor what
+   * lies in a folder for which `isEntered` does not hold.
+   */
+  addAll(path: string, isWanted: PathTest = () => true, isEntered: PathTest = () => true): void {
+    this.#names += this.#nameOf(path).length;
+    if (this.#names > maxNames)
+      throw new CaiError('CONFIG', `${quoted(this.#root)} has too many files for a build: ${remedy}`);
     const info = this.#look(path);
     if (info?.isFile() === true && isWanted(path)) this.addFile(path);
-    if (info?.isDirectory() !== true || posix.basename(path) === '.git') return;
+    if (info?.isDirectory() !== true || posix.basename(path) === '.git' || !isEntered(path)) return;
     if (!isInside(realpathSync(path), this.#root)) throw this.#outside(path);
-    for (const name of readdirSync(path).sort()) this.addAll(posix.join(path, name), isWanted);
+    for (const name of readdirSync(path).sort()) this.addAll(posix.join(path, name), isWanted, isEntered);
   }
 
   /** Fails with `CaiError('CONFIG')` for a path outside of the workspace. */

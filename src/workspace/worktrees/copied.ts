@@ -1,8 +1,7 @@
 /** Files that git ignores and a worktree needs, such as `.env`: they are copied from the repository's work tree. */
-import { constants, createWriteStream, type Stats } from 'node:fs';
-import { lstat, mkdir, open, readdir, readlink, realpath, symlink } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { lstat, mkdir, open, readdir, readlink, realpath, symlink, type FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { CaiError, errorCodeOf, messageOf } from '../../errors';
 import { pathOfOpen } from '../../system/files/descriptor';
 import { isInside } from '../../system/paths/is-inside';
@@ -11,6 +10,8 @@ import { quoted } from '../../system/quoted';
 /** Agents write in the repository, and somebody waits. */
 const maxFiles = 200_000;
 const maxBytes = 4 * 2 ** 30;
+/** What is copied at a time, in bytes. */
+const pieceBytes = 64 * 1_024;
 
 /** What was copied so far. */
 interface Count {
@@ -56,6 +57,7 @@ async function isFree(root: string, path: string): Promise<boolean> {
 async function copy(from: string, to: string, top: string, count: Count): Promise<void> {
   const what = await lstat(from);
   count.files += 1;
+  if (count.files > maxFiles) throw tooMuch();
   if (what.isFile()) {
     await copyFile(from, to, count);
   } else if (what.isDirectory()) {
@@ -81,13 +83,36 @@ async function copyFile(from: string, to: string, count: Count): Promise<void> {
     if (opened !== from || !what.isFile())
       throw new CaiError('WORKSPACE', `${quoted(from)} leads through a link: put the file itself there`);
     count.bytes += what.size;
-    if (count.files > maxFiles || count.bytes > maxBytes)
-      throw new CaiError('WORKSPACE', `all together are more than ${maxFiles} files or ${maxBytes} bytes`);
-    const source = file.createReadStream({ autoClose: false, end: Math.max(what.size - 1, 0) });
-    await pipeline(source, createWriteStream(to, { flags: 'wx', mode: what.mode & 0o777 }));
+    if (count.bytes > maxBytes) throw tooMuch();
+    const copied = await open(to, 'wx', what.mode & 0o777);
+    try {
+      await copyBytes(file, copied, what.size);
+    } finally {
+      await copied.close();
+    }
   } finally {
     await file.close();
   }
+}
+
+/** What is empty stays so: a file can be long and take no room on the disk. */
+async function copyBytes(from: FileHandle, to: FileHandle, size: number): Promise<void> {
+  await to.truncate(size);
+  const piece = Buffer.alloc(pieceBytes);
+  const empty = Buffer.alloc(pieceBytes);
+  for (let at = 0; at < size;) {
+    const { bytesRead } = await from.read(piece, 0, Math.min(pieceBytes, size - at), at);
+    if (bytesRead === 0) return;
+    if (piece.compare(empty, 0, bytesRead, 0, bytesRead) !== 0) await to.write(piece, 0, bytesRead, at);
+    at += bytesRead;
+  }
+}
+
+function tooMuch(): CaiError {
+  return new CaiError(
+    'WORKSPACE',
+    `all together are more than ${maxFiles} files or folders, or ${maxBytes / 2 ** 30} GiB`,
+  );
 }
 
 async function lookAt(path: string): Promise<Stats | undefined> {

@@ -1,4 +1,4 @@
-import { appendFileSync, symlinkSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSettings } from '../../../src/workspace/devcontainer/build-settings';
 import { describeDevcontainer } from '../../../src/workspace/devcontainer/describe';
@@ -69,6 +69,34 @@ describe('readDevcontainer', () => {
       expect(() => read(root)).toThrow('is not in the workspace');
     },
   );
+
+  test.each([
+    ['.dockerignore', '*a*a*a*b', 'has a pattern with more than 3 stars: write it with fewer'],
+    ['.dockerignore', '#'.repeat(256 * 1_024), 'is longer than 256 KiB: shorten it'],
+    ['.devcontainer/Dockerfile', '\n'.repeat(256 * 1_024), 'is longer than 256 KiB: shorten it'],
+  ])('fails for a %s that takes long', (file, text, why) => {
+    const root = newProject();
+    appendFileSync(join(root, file), text);
+
+    expect(() => read(root)).toThrow(why);
+  });
+
+  test('does not enter what is left out, unless there is an exception', () => {
+    const root = newProject();
+    appendFileSync(join(root, 'tools/left-out'), '');
+    mkdirSync(join(root, 'tools/deep/deeper'), { recursive: true });
+    appendFileSync(join(root, 'tools/deep/deeper/kept'), '');
+    const tools = (): string[] => [...read(root).files.files.keys()].filter((each) => /deep/.test(each));
+    appendFileSync(join(root, '.dockerignore'), 'tools/deep\n');
+    const looked = jest.spyOn(fs, 'readdirSync');
+
+    expect(tools()).toEqual([]);
+    expect(looked).toHaveBeenCalled();
+    expect(looked.mock.calls.map(([path]) => path)).not.toContainEqual(expect.stringContaining('deep'));
+    looked.mockRestore();
+    appendFileSync(join(root, '.dockerignore'), '!tools/deep/deeper/kept\n');
+    expect(tools()).toEqual(['tools/deep/deeper/kept']);
+  });
 
   test('reads too much rather than long, for a pattern with many stars', () => {
     const root = newProject();

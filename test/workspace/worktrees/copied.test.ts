@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs'; // prettier-ignore
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { join } from 'node:path';
+import { bytesAt, withFile } from '../../../src/system/files/open-file';
 import { copyInto } from '../../../src/workspace/worktrees/copied';
 import { newFolder } from '../../support/temp-folder';
 
@@ -30,6 +31,20 @@ test('copies files with their mode, and folders with the links inside', async ()
     '.bin/empty',
     'empty',
   ]);
+});
+
+test('copies a file that is mostly empty as one', async () => {
+  writeFileSync(join(from, '.env'), 'KEY=1');
+  truncateSync(join(from, '.env'), 2 ** 30);
+  appendFileSync(join(from, '.env'), 'END=1');
+
+  await copyInto(['.env'], from, to);
+
+  const { size, blocks } = statSync(join(to, '.env'));
+  expect([size, blocks * 512 < 2 ** 20]).toEqual([2 ** 30 + 5, true]);
+  const ends = (folder: string): string[] =>
+    [0, 2 ** 30].map((at) => withFile(join(folder, '.env'), 'r', (file) => String(bytesAt(file, at, 5))));
+  expect(ends(to)).toEqual(ends(from));
 });
 
 test('leaves what comes with the worktree', async () => {

@@ -78,9 +78,17 @@ function parsed(text: string, file: string): { content: JsonObject; lines: Reado
   const { LineCounter, isMap, isScalar, parseDocument } = require('yaml') as typeof yaml;
   try {
     const lineCounter = new LineCounter();
-    const document = parseDocument(text, { merge: true, lineCounter });
+    const document = parseDocument(text, {
+      merge: true,
+      lineCounter,
+      prettyErrors: false,
+      logLevel: 'silent',
+    });
     const [error] = document.errors;
-    if (error !== undefined) throw error;
+    if (error !== undefined) {
+      const { line, col } = lineCounter.linePos(error.pos[0]);
+      throw new Error(`${error.message} at line ${line}, column ${col}`);
+    }
     // Refuses aliases that would become much more than the text has.
     const content = document.toJS() as unknown;
     const services = document.get('services', true);
