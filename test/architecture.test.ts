@@ -142,7 +142,7 @@ describe('the sources', () => {
       'served/server/http/event-stream',
       'served/server/chat/chat-bridge',
     ];
-    const ofFiles = ['acp/recording/recorder'];
+    const ofFiles = ['acp/recording/recorder', 'workspace/worktrees/copied'];
     expect(
       strayUses(sources, 'write', [
         'system/streams/turn-writer',

@@ -15,11 +15,12 @@ import { authorityOf, identityFor } from '../../src/network/keys/authority';
 import { commonHosts } from '../../src/network/egress/listed-hosts';
 import { Editor } from '../engine/editor';
 import { Place } from '../engine/place';
+import { nameAuthor, newRepository } from '../engine/repository';
 import { Cai, folder, newWorkspace, ownFile } from '../engine/support';
 import { newFolder } from '../support/temp-folder';
 import { Canary } from './canary';
 import { handsFolder, receivesFolder } from './handed-folder';
-import { agent, hostileConfig, sceneFor } from './hostile-agent';
+import { agent, hostileConfig, Scene, sceneFor } from './hostile-agent';
 
 const counted = readFileSync(resolve(__dirname, '../../fixtures/attacks/counted.py'), 'utf8');
 const token = 'TOKEN-OF-THE-USER';
@@ -261,6 +262,17 @@ open('A repository that an agent creates below the workspace has its own configu
   await scene.sh(`git init -q below && git -C below config core.fsmonitor '${canary.sh}; false'`);
   await gitStatus(join(scene.workspace, 'below'));
   return canary.sung !== undefined;
+});
+
+open('An agent in a worktree can write the index and HEAD of your repository.', async () => {
+  const user = new Cai(`${hostileConfig()}[worktrees]\nper_session = true\n`);
+  nameAuthor(user);
+  const repository = newRepository(user, 'shop-open');
+  const inWorktree = await Scene.open({ cai: user, workspace: repository });
+  await inWorktree.sh(`echo evil >${repository}/.git/index; git rev-parse HEAD >${repository}/.git/HEAD`);
+  await inWorktree.close();
+  const read = (name: string): string => readFileSync(join(repository, '.git', name), 'utf8');
+  return read('index') === 'evil\n' && /^[\da-f]{40}\n$/.test(read('HEAD'));
 });
 
 open(

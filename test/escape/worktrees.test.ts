@@ -82,6 +82,15 @@ attempt('an agent in a worktree has a program run by what git reads in the share
   return canary.sung;
 });
 
+attempt('an agent in a worktree steers a filter of the user’s by files that it commits', async () => {
+  const filter = `sh -c 'test -e evil && sh ./evil; cat'`;
+  for (const key of ['clean', 'smudge']) git(cai, 'config', '--global', `filter.own.${key}`, filter);
+  await scene.sh(`echo '* filter=own' >.gitattributes; echo "${canary.sh}" >evil; echo new >file;
+    git add .; git commit -qm evil; echo again >file`);
+  await use();
+  return canary.sung;
+});
+
 attempt(
   'an agent whose worktree becomes a repository of its own has its programs run on the host',
   async () => {
