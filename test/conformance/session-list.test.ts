@@ -34,6 +34,16 @@ const errorOf = (code: number): Json => ({ code, message: `${code}` });
 
 let world: World;
 
+test('S10 an agent without a workspace is asked for its sessions, too', async () => {
+  world = await World.initialized({ cwd: 'home' });
+  const outcome = { result: page([{ sessionId: 's', cwd: '/elsewhere', title: 's' }]) };
+
+  const { response } = await exchange(world, await world.agent(), 'session/list', {}, outcome);
+
+  expect(rowsOf(response).titles).toEqual(['s']);
+  await world.end();
+});
+
 describe('session/list with one agent', () => {
   let session: OpenSession;
   beforeAll(async () => {

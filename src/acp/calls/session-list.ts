@@ -158,7 +158,9 @@ export class SessionList {
     let at = position;
     for (let child = at.children[0]; child !== undefined; child = at.children[0]) {
       // Those of sessions' worktrees have their own.
-      const map = at.folder?.root === child.root ? this.children.mapFor(at.folder!) : child.map;
+      const { folder } = at;
+      const map =
+        folder !== undefined && folder.root === child.root ? this.children.mapFor(folder) : child.map;
       const page = await this.#ask(child, call, pageParams(call.message, map, at.cursor));
       const others = at.children.slice(1);
       if (page instanceof CaiError || page.isError) {
