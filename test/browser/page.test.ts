@@ -418,6 +418,37 @@ describe('signing in', () => {
   });
 });
 
+test('whom a proxy has signed in makes a token for a program, sees it used, and ends it', async () => {
+  const tab = await browser.tab(360, 740);
+  await tab.call('Network.enable');
+  await tab.call('Network.setExtraHTTPHeaders', { headers: await stage.proxied() });
+  await tab.open(stage.address);
+  await tab.sees('ann', '#visitor');
+  await tab.press('Tokens for cai connect');
+  await tab.type('#token-name', 'laptop');
+  await tab.press('Make a token');
+  await tab.sees('used never', '#token-list li');
+  const token = (await tab.eval(`document.querySelector('#token-made pre').textContent`)) as string;
+  expect(token).toMatch(/^cai_[\w-]{43}$/);
+  await tab.picture('token-360');
+  expect(await tab.eval('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  const client = await stage.client(token);
+  const gone = client.closed();
+
+  await tab.type('#token-name', 'laptop');
+  await tab.press('Make a token');
+  await tab.sees('you have a token "laptop"', '#token-problem');
+  expect(await tab.eval(`document.body.innerText.includes(${JSON.stringify(token)})`)).toBe(false);
+  await tab.until(`document.querySelector('#token-list small').textContent.match(/used \\d/)`);
+  await tab.press('End', '#token-list button');
+
+  await tab.until(`document.querySelectorAll('#token-list li').length === 0`);
+  expect(await gone).toBe(1008);
+  // The refused name is one.
+  expect(tab.complaints.filter((each) => !each.includes('400'))).toEqual([]);
+  expect(await (await signedIn()).eval(`document.querySelector('#tokens').checkVisibility()`)).toBe(false);
+});
+
 describe('a session', () => {
   test('is begun, stopped, set and found again, with the keyboard alone', async () => {
     stage.plays('long', [say('It takes time.'), { wait: true }]);

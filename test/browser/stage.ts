@@ -72,6 +72,11 @@ max_line_to_editor = "1MiB"
 [serve]
 agents = ["baker"]
 hosts = ["127.0.0.1:${this.way.port}"]
+identity_header = "X-Person"
+[[serve.users]]
+name = "ann"
+agents = "all"
+workspaces = "all"
 `);
     const socket = join(this.#user.env!.HOME!, '.local/state/containai/serve/serve.sock');
     const args = [cai, 'serve', '--listen', '127.0.0.1:0', '--listen', `unix:${socket}`];
@@ -98,6 +103,13 @@ hosts = ["127.0.0.1:${this.way.port}"]
     return stdout.trim();
   }
 
+  /** What a proxy that has signed ann in adds to each request of her browser. */
+  async proxied(): Promise<Record<string, string>> {
+    const { status, stdout, stderr } = await runCli(['serve', 'token', 'add', 'sso', '--proxy'], this.#user);
+    if (status !== 0) throw new Error(stderr);
+    return { authorization: `Bearer ${stdout.trim()}`, 'x-person': 'ann' };
+  }
+
   /** The user's own token. */
   get token(): string {
     return readFileSync(join(this.#user.env!.HOME!, '.local/state/containai/serve/token'), 'utf8').trim();
@@ -108,8 +120,8 @@ hosts = ["127.0.0.1:${this.way.port}"]
     return `http://127.0.0.1:${this.way.port}/`;
   }
 
-  async client(): Promise<Client> {
-    const client = new Client(`ws://127.0.0.1:${this.way.target}/acp`, this.token);
+  async client(token = this.token): Promise<Client> {
+    const client = new Client(`ws://127.0.0.1:${this.way.target}/acp`, token);
     await client.start();
     return client;
   }
@@ -157,6 +169,12 @@ export class Client {
 
   prompt(sessionId: unknown, text: string): number {
     return this.ask('session/prompt', { sessionId, prompt: [{ type: 'text', text }] });
+  }
+
+  /** Resolves with the code when it is closed. */
+  async closed(): Promise<number> {
+    const [code] = (await once(this.#socket, 'close')) as [number];
+    return code;
   }
 
   close(): void {

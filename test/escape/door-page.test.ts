@@ -1,9 +1,12 @@
-/** Attacks on how browsers come in to `cai serve`: its tickets, which work once, and the cookies that they become. */
+/**
+ * Attacks on how browsers come in to `cai serve`: its tickets, which work once, and the cookies that they become; and on
+ * the tokens that people make in the page, whom a proxy has signed in.
+ */
 import { attempt, reachedIf } from './attempt';
 import { DoorWorld, initialize, json, type Headers } from './door-world';
 
 let world: DoorWorld;
-beforeEach(async () => void (world = await DoorWorld.open()));
+beforeEach(async () => void (world = await DoorWorld.open('[serve]\nidentity_header = "X-Person"\n')));
 afterEach(() => world.served.end());
 
 const ticketMs = 5 * 60_000;
@@ -228,4 +231,157 @@ attempt('a cookie counts after its browser has signed out, or beside a second on
   if (left !== 200) throw new Error(`it was not tried: ${left}`);
   const after = await uses({ ...world.page, cookie });
   return through([['two', two], ['two, reversed', reversed], ...after]);
+});
+
+/** What ann's browser sends by a proxy that has signed her in, and bob's. */
+function proxied(): readonly [Headers, Headers] {
+  const proxy = { ...world.newProxy(), ...world.page };
+  return [
+    { ...proxy, 'x-person': 'ann' },
+    { ...proxy, 'x-person': 'bob' },
+  ];
+}
+
+const laptop = '{"label":"laptop"}';
+const makes = async (headers: Headers, body = laptop, type: Headers = json) =>
+  await world.ask('/page/tokens', { method: 'POST', headers: { ...headers, ...type }, body });
+const ends = async (headers: Headers, body = laptop) =>
+  await asked({ ...headers, ...json }, '/page/tokens/end', 'POST', body);
+
+/** The headers by which a program of ann's comes in, with a token that she has made. */
+async function made(ann: Headers): Promise<{ authorization: string }> {
+  const { status, text } = await makes(ann);
+  if (status !== 200) throw new Error(`it was not tried: ${status} ${text}`);
+  return { authorization: `Bearer ${(JSON.parse(text) as { token: string }).token}` };
+}
+
+attempt('somebody sees, ends or makes a token of another, or of the owner', async () => {
+  const [ann, bob] = proxied();
+  const token = await made(ann);
+  const { text } = await world.ask('/page/state', { headers: bob });
+  const names = ['laptop', 'ann', 'sso', 'owner', '', '*'];
+  const tried: [string, number][] = [];
+  for (const name of names) {
+    tried.push([`bob ends ${name}`, await ends(bob, JSON.stringify({ label: name }))]);
+    tried.push([
+      `as ann ${name}`,
+      await ends(bob, JSON.stringify({ label: name, name: 'ann', user: 'ann' })),
+    ]);
+  }
+  const others: Headers[] = [
+    { ...bob, 'x-person': 'owner' },
+    { ...bob, 'x-person': 'ann, bob' },
+    { ...world.page, 'x-person': 'ann' },
+    { ...world.bob, 'x-person': 'ann' },
+    { ...world.page, 'x-person': 'ann', cookie: await world.cookieOf('bob') },
+  ];
+  for (const [index, headers] of others.entries()) {
+    tried.push([`ends ${index}`, await ends(headers)]);
+    tried.push([`makes ${index}`, (await makes(headers, '{"label":"other"}')).status]);
+  }
+  // A name in the body is nobody's: the token is bob's own.
+  const mine = await makes(
+    bob,
+    '{"label":"mine","name":"ann","user":"owner","expires":"9999-01-01T00:00:00Z"}',
+  );
+  const whose = await world.ask('/page/state', {
+    headers: { authorization: `Bearer ${(JSON.parse(mine.text) as { token: string }).token}` },
+  });
+  if (!whose.text.includes('"name":"bob"')) return `a token of another: ${whose.text}`;
+  if (!isIn(await asked(token))) return 'the token of ann is gone';
+  return through(tried) ?? reachedIf(text.includes('laptop'), text);
+});
+
+attempt(
+  'a token that somebody has made for a program can more than they, or makes itself another',
+  async () => {
+    const [ann] = proxied();
+    const token = await made(ann);
+    const client = await world.connect(token);
+    await client.call('initialize', { protocolVersion: 1 });
+    const own = await client.call('session/new', { cwd: world.folderOf('ann'), mcpServers: [] });
+    if (own.error !== undefined) throw new Error(`it was not tried: ${own.error.message}`);
+    const other = await client.call('session/new', { cwd: world.folderOf('bob'), mcpServers: [] });
+    client.socket.close();
+    // Signed in by that token, a browser has no more than it.
+    const { headers, text } = await world.ask('/page/sign-in', {
+      ...{ method: 'POST', headers: { ...world.page, ...json, ...token }, body: '{}' },
+    });
+    const cookie = headers['set-cookie']![0]!.split(';')[0]!;
+    const browser = { ...world.page, cookie, 'cai-page-key': (JSON.parse(text) as { key: string }).key };
+    const tried: [string, number][] = [
+      ['other agent', await world.upgrade(token, [], '/acp?agent=flood')],
+      ['metrics', await asked(token, '/metrics')],
+      ['link', await asked({ ...token, ...json }, '/page/tickets', 'POST', '{}')],
+    ];
+    for (const [name, way] of Object.entries({
+      token: { ...world.page, ...token },
+      browser,
+      named: { ...browser, ...token, 'x-person': 'ann' },
+    })) {
+      tried.push([`${name} makes`, (await makes(way, '{"label":"another"}')).status]);
+      tried.push([`${name} ends`, await ends(way)]);
+    }
+    return through(tried) ?? reachedIf(other.error === undefined, 'a session in the folder of bob');
+  },
+);
+
+attempt('a page of somebody else makes or ends a token by what a browser is signed in to', async () => {
+  const [ann] = proxied();
+  const token = await made(ann);
+  const { origin: _, 'sec-fetch-site': __, ...sent } = ann;
+  const pages: Headers[] = [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: world.http, 'sec-fetch-site': 'cross-site', host: 'evil.example' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ];
+  const tried: [string, number][] = [];
+  for (const page of pages) {
+    const headers = { ...sent, ...page };
+    tried.push([`makes ${JSON.stringify(page)}`, (await makes(headers, '{"label":"theirs"}')).status]);
+    tried.push([`ends ${JSON.stringify(page)}`, await ends(headers)]);
+    tried.push([`sees ${JSON.stringify(page)}`, await asked(headers)]);
+  }
+  // What a browser sends for a page without asking the server before, whatever it leaves out.
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    '',
+  ])
+    tried.push([type, (await makes(sent, '{"label":"theirs"}', { 'content-type': type })).status]);
+  for (const path of ['/page/tokens?label=theirs', '/page/tokens/end?label=laptop'])
+    tried.push([path, await asked(sent, path)]);
+  if (!isIn(await asked(token))) return 'the token is gone';
+  const { text } = await world.ask('/page/state', { headers: ann });
+  return through(tried) ?? reachedIf(text.includes('theirs'), text);
+});
+
+attempt('a token goes on letting in after its person has ended it, and lets its clients stay', async () => {
+  const [ann] = proxied();
+  const token = await made(ann);
+  const client = await world.connect(token);
+  await client.call('initialize', { protocolVersion: 1 });
+  if ((await ends(ann)) !== 200) throw new Error('it was not tried: it does not end');
+  const code = await client.closed;
+  const back = { ...token, 'acp-connection-id': client.id, 'cai-received': '0' };
+  return (
+    through([...(await uses({ ...world.page, ...token })), ['coming back', await world.upgrade(back)]]) ??
+    reachedIf(code !== 1008, `the socket was closed with ${code}`)
+  );
+});
+
+attempt('somebody fills the file of tokens, so that others come in no more', async () => {
+  const [ann, bob] = proxied();
+  const many = await Promise.all(Array.from({ length: 30 }, (_, n) => makes(ann, `{"label":"${n}"}`)));
+  const kept = many.filter(({ status }) => status === 200).length;
+  const long = [
+    await makes(ann, JSON.stringify({ label: 'x'.repeat(3_000) })),
+    await makes(ann, 'x'.repeat(9_000)),
+  ];
+  const { authorization } = await made(bob);
+  if (kept === 0 || !isIn(await asked({ authorization }))) throw new Error(`it was not tried: ${kept}`);
+  return reachedIf(kept > 10 || long.some(({ status }) => isIn(status)), `${kept} tokens`);
 });

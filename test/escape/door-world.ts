@@ -116,6 +116,11 @@ export class DoorWorld {
     token(this.served, 'revoke', name);
   }
 
+  /** The headers of a proxy by which people come in whom it names in `x-person`; `serve.identity_header` is that. */
+  newProxy(): Headers {
+    return { authorization: `Bearer ${token(this.served, 'add', 'sso', '--proxy')}` };
+  }
+
   /** Sends a request by HTTP/1.1; the target is sent as it is written. */
   async ask(path: string, { method = 'GET', headers = {}, body, at = this.http }: Asked = {}) {
     const { hostname: host, port } = new URL(at);

@@ -23,13 +23,17 @@ const words = ['add', 'list', 'revoke'];
 export const run = declare<Options>({
   name: 'serve token',
   description: `Lets other people come in to "cai serve", each with a token and to what [[serve.users]] in your configuration
-says. Your own token is made when the server first starts. A running server notices changes of both at once.`,
+says. Your own token is made when the server first starts. A running server notices changes of both at once. People whom a
+proxy signs in make further ones for themselves in the page, which "list" shows and "revoke" takes back, too.`,
   arguments: [
     ['[word]', '"list" (default), "add" or "revoke"', ['list', 'add', 'revoke']],
     ['[name]', 'for add and revoke: whose; revoke "owner" replaces your own token'],
   ],
   options: [
-    ['--json', 'list as JSON: tokens, each with name, created and use ("user", "proxy" or "metrics")'],
+    [
+      '--json',
+      'list as JSON: tokens, each with name, created, use ("user", "proxy" or "metrics") and perhaps used (a day), and if the user has made it, label and expires',
+    ],
     [
       '--proxy',
       'for add: of a proxy that signs people in, and names them in the header "serve.identity_header"',
@@ -126,19 +130,31 @@ async function addMetrics(name: string, tokens: Tokens): Promise<number> {
 const holders = { user: 'a user', proxy: 'a proxy', metrics: 'a reader of metrics' } as const;
 
 function list(tokens: Tokens, isJson: boolean): number {
-  const all = tokens.list().map(({ name, created, use = 'user' as const }) => ({ name, created, use }));
-  const rows = all.map(({ name, created, use }) => [name, shownTime(created), holders[use]]);
+  const all = tokens.list().map(({ name, created, used, use = 'user' as const, label, expires }) => ({
+    name,
+    created,
+    used,
+    use,
+    label,
+    expires,
+  }));
+  const rows = all.map(({ name, created, used = '-', use, label }) => [
+    ...[name, shownTime(created), used],
+    label === undefined ? holders[use] : `${holders[use]}, who has made it for ${quoted(label)}`,
+  ]);
   if (isJson) writeJson({ tokens: all });
-  else process.stdout.write(table([['NAME', 'CREATED', 'OF'], ...rows]));
+  else process.stdout.write(table([['NAME', 'CREATED', 'USED', 'OF'], ...rows]));
   if (all.length === 0) tell('nobody but you has a token: "cai serve token add NAME" makes one');
   return 0;
 }
 
 async function revoke(name: string, tokens: Tokens): Promise<number> {
-  if (await tokens.revoke(name)) {
-    tell(name === ownerName ? 'your token is another one now' : `the token of ${quoted(name)} is revoked`);
-    return 0;
+  const count = await tokens.revoke(name);
+  if (count === 0) {
+    tell(`${quoted(name)} has no token: "cai serve token list" shows who has one`);
+    return 1;
   }
-  tell(`${quoted(name)} has no token: "cai serve token list" shows who has one`);
-  return 1;
+  const all = count === 1 ? `the token of ${quoted(name)} is` : `all ${count} tokens of ${quoted(name)} are`;
+  tell(name === ownerName ? 'your token is another one now' : `${all} revoked`);
+  return 0;
 }

@@ -5,6 +5,7 @@ import { button, el, quote } from './dom';
 import { fieldsOf, isOurs, textOf, type Fields } from './fields';
 import { Permissions } from './permissions';
 import { PromptBox } from './prompt-box';
+import { reasonText } from './server';
 import { Settings } from './settings';
 import { follow } from './shown/follow';
 import { Transcript } from './shown/transcript';
@@ -245,7 +246,7 @@ export class Conversation implements ShownSession {
 
   #fail(reason: unknown): void {
     if (isLost(reason)) return;
-    const text = reason instanceof Error ? reason.message : 'Something went wrong.';
+    const text = reasonText(reason);
     if (reason instanceof RpcError && reason.code === authRequired) {
       const command = el('code', {}, `cai login ${this.link.agent}`);
       this.#transcript.note(

@@ -3,8 +3,9 @@ import { AgentLink, isLost } from './agent-link';
 import { Conversation } from './conversation';
 import { byId, el } from './dom';
 import { textOf } from './fields';
-import { Refused, signIn, signOut, stateOfServer, type ServerState } from './server';
+import { reasonText, Refused, signIn, signOut, stateOfServer, type ServerState } from './server';
 import { SessionList, type ListedSession } from './sessions';
+import { TokenList } from './tokens';
 
 const unauthorized = 401;
 /** Above this width list and session stand side by side. `style.css` has the same width. */
@@ -13,6 +14,7 @@ const isWide = matchMedia('(min-width: 800px)');
 const links = new Map<string, AgentLink>();
 const conversations = new Map<string, Conversation>();
 const list = new SessionList(hrefOf);
+const tokens = new TokenList(() => changed());
 /** The question to the server how things stand, while it is open; another one follows if something has changed since. */
 let asking: Promise<ServerState> | undefined;
 let isOutdated = false;
@@ -71,7 +73,7 @@ async function enter(by?: Parameters<typeof signIn>[0]): Promise<void> {
 function wordsOf(reason: unknown, isTicket: boolean): string {
   if (reason instanceof Refused && reason.status === unauthorized && isTicket)
     return 'That link has been used, or is older than five minutes. Make a new one: cai serve link';
-  return reason instanceof Error ? reason.message : 'Something went wrong.';
+  return reasonText(reason);
 }
 
 function showSignIn(problem: string): void {
@@ -142,6 +144,7 @@ function showState(state: ServerState): void {
   const folder = byId('new-folder') as HTMLInputElement;
   if (folder.value === '' && document.activeElement !== folder) folder.value = state.workspaces[0] ?? '';
   list.showLive(state);
+  tokens.show(state.tokens);
 }
 
 function showLinks(agent: string): void {

@@ -1,5 +1,5 @@
 /** What the page asks the server besides ACP. */
-import { fieldsOf, listOf, textOf } from './fields';
+import { fieldsOf, listOf, textOf, type Fields } from './fields';
 
 /** A session that is open in some connection. */
 export interface LiveSession {
@@ -17,6 +17,16 @@ export interface LiveSession {
   readonly isAsking: boolean;
 }
 
+/** A token that somebody has made for a program. */
+export interface OwnToken {
+  readonly label: string;
+  /** ISO 8601, as all times here. */
+  readonly created: string;
+  readonly expires: string;
+  /** The last day of it, or undefined. */
+  readonly used: string | undefined;
+}
+
 /** What there is for who is signed in. */
 export interface ServerState {
   readonly name: string;
@@ -24,6 +34,8 @@ export interface ServerState {
   /** Folders in which there were sessions. */
   readonly workspaces: readonly string[];
   readonly sessions: readonly LiveSession[];
+  /** undefined: who is signed in makes none. */
+  readonly tokens: readonly OwnToken[] | undefined;
 }
 
 /** The server does not let in, or cannot be reached: its words. */
@@ -36,6 +48,11 @@ export class Refused extends Error {
   ) {
     super(message);
   }
+}
+
+/** For people: why something has failed. */
+export function reasonText(reason: unknown): string {
+  return reason instanceof Error ? reason.message : 'Something went wrong.';
 }
 
 const keyItem = 'cai-page-key';
@@ -65,7 +82,7 @@ export async function signOut(): Promise<void> {
 
 /** Rejects with `Refused`, with status 401 for who is not signed in. */
 export async function stateOfServer(): Promise<ServerState> {
-  const { name, agents, workspaces, sessions } = fieldsOf(await (await ask('page/state')).json());
+  const { name, agents, workspaces, sessions, tokens } = fieldsOf(await (await ask('page/state')).json());
   return {
     name: textOf(name) ?? '',
     agents: textsOf(agents),
@@ -79,7 +96,24 @@ export async function stateOfServer(): Promise<ServerState> {
       isWorking: each.isWorking === true,
       isAsking: each.isAsking === true,
     })),
+    tokens: tokens === undefined ? undefined : listOf(tokens).map(asToken),
   };
+}
+
+function asToken({ label, created, expires, used }: Fields): OwnToken {
+  const [known, made, until] = [label, created, expires].map((each) => textOf(each) ?? '');
+  return { label: known!, created: made!, expires: until!, used: textOf(used) };
+}
+
+/** Makes a token, which is told once; rejects with `Refused`. */
+export async function newToken(label: string): Promise<string> {
+  const answer = await ask('page/tokens', { method: 'POST', body: JSON.stringify({ label }) });
+  return textOf(fieldsOf(await answer.json()).token) ?? '';
+}
+
+/** Ends a token; rejects with `Refused`. */
+export async function endToken(label: string): Promise<void> {
+  await ask('page/tokens/end', { method: 'POST', body: JSON.stringify({ label }) });
 }
 
 /** Rejects with `Refused` for any answer but a good one. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { Tokens } from '../../../src/served/server/door/tokens';
+import { OwnTokens } from '../../../src/served/server/door/own-tokens';
+import { Tokens, type TokenRecord } from '../../../src/served/server/door/tokens';
 import { Host } from '../../../src/system/host';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
@@ -60,8 +61,8 @@ describe('cai serve token', () => {
       const { status, stdout, stderr } = await run(...args);
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       for (const secret of [own, given, sha256]) expect(stdout).not.toContain(secret);
-      const head = `NAME  CREATED${' '.repeat(created.length - 'CREATED'.length)}  OF`;
-      if (args.length < 2) expect(stdout).toBe(`${head}\nann   ${created}  a user\n`);
+      const head = `NAME  CREATED${' '.repeat(created.length - 'CREATED'.length)}  USED  OF`;
+      if (args.length < 2) expect(stdout).toBe(`${head}\nann   ${created}  -     a user\n`);
       else expect(JSON.parse(stdout)).toEqual({ tokens: [{ name: 'ann', created, use: 'user' }] });
     }
   });
@@ -77,7 +78,7 @@ describe('cai serve token', () => {
       'cai: this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "X-Auth-Request-Email"\n',
     );
     expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'sso', use: 'proxy' });
-    expect((await run('list')).stdout).toMatch(/^sso +\S+ +a proxy$/m);
+    expect((await run('list')).stdout).toMatch(/^sso +\S+ +- +a proxy$/m);
     expect(await run('add', 'ann', '--proxy')).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('ann is somebody in [[serve.users]]') as string,
@@ -96,10 +97,30 @@ describe('cai serve token', () => {
         'cai: this token is shown once. Whoever has it reads /metrics of the server, and nothing else\n',
     });
     expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'prometheus', use: 'metrics' });
-    expect((await run('list')).stdout).toMatch(/^prometheus +\S+ +a reader of metrics$/m);
+    expect((await run('list')).stdout).toMatch(/^prometheus +\S+ +- +a reader of metrics$/m);
     expect((await run('add', 'ann', '--metrics')).stderr).toContain('ann is somebody in [[serve.users]]');
     expect((await run('add', 'x', '--metrics', '--proxy')).stderr).toContain('a token has one use');
     expect((await run('list', '--metrics')).stderr).toContain('--metrics is for add');
+  });
+
+  test('lists tokens that people have made for themselves, and takes all of somebody back at once', async () => {
+    const { host, run } = userIn();
+    const tokens = new Tokens(host);
+    const own = new OwnTokens(tokens, 'ann');
+    await tokens.noteUse(tokens.holderOf(await own.make('"laptop"'))!);
+    await tokens.add('ann');
+    const [{ used, expires }] = tokens.list() as [TokenRecord];
+
+    expect((await run()).stdout).toMatch(
+      new RegExp(`^ann +\\S+ +${used} +a user, who has made it for "\\\\"laptop\\\\""$`, 'm'),
+    );
+    const { tokens: all } = JSON.parse((await run('list', '--json')).stdout) as { tokens: object[] };
+    expect(all[0]).toMatchObject({ name: 'ann', use: 'user', label: '"laptop"', used, expires });
+    expect(await run('revoke', 'ann')).toMatchObject({
+      status: 0,
+      stderr: 'cai: all 2 tokens of "ann" are revoked\n',
+    });
+    expect(tokens.list()).toEqual([]);
   });
 
   test('takes a token back, also of somebody whom the configuration no longer has', async () => {

@@ -93,6 +93,46 @@ test('whoever the proxy has signed in is that person: on the page, by HTTP and b
   await editor.leave();
 });
 
+test('a token that somebody makes in the page behind the proxy serves "cai connect" past it, until it is ended', async () => {
+  const page = {
+    authorization: 'Bearer of-ann',
+    'content-type': 'application/json',
+    'sec-fetch-site': 'same-origin',
+  };
+  const post = async (path: string, headers: Record<string, string>) =>
+    await fetch(url + path, { method: 'POST', headers, body: JSON.stringify({ label: 'laptop' }) });
+  const { token } = (await (await post('/page/tokens', page)).json()) as { token: string };
+  const editor = new Editor([server.url.replace('http', 'ws')], { CAI_CONNECT_TOKEN: token });
+  expect(await editor.request('initialize', { protocolVersion: 1 })).toHaveProperty('result');
+  const params = { cwd: server.workspace('b'), mcpServers: [] };
+  expect(await editor.request('session/new', params)).toHaveProperty('result');
+  expect(await nameAt(server.url, { authorization: `Bearer ${token}` })).toBe('ann');
+
+  const { tokens } = (await (await fetch(`${url}/page/state`, { headers: page })).json()) as {
+    tokens: { label: string }[];
+  };
+  expect(tokens.map(({ label }) => label)).toEqual(['laptop']);
+  expect((await post('/page/tokens/end', page)).status).toBe(200);
+
+  expect(await editor.ended()).toBe(11);
+  expect(await nameAt(server.url, { authorization: `Bearer ${token}` })).toBe(401);
+});
+
+test('a token of the page is good at another server that has the same state, and ends there, too', async () => {
+  const page = { authorization: 'Bearer of-ann', 'content-type': 'application/json' };
+  const post = async (path: string) =>
+    await fetch(url + path, { method: 'POST', headers: page, body: '{"label":"both"}' });
+  const { token } = (await (await post('/page/tokens')).json()) as { token: string };
+  const other = await Served.start({ config, env: { XDG_STATE_HOME: server.stateFolder } });
+  const authorization = `Bearer ${token}`;
+
+  expect(await nameAt(other.url, { authorization })).toBe('ann');
+  await post('/page/tokens/end');
+  expect(await nameAt(other.url, { authorization })).toBe(401);
+
+  await other.end();
+});
+
 test('whom the proxy has signed in and the configuration does not name, nobody lets in', async () => {
   const authorization = 'Bearer of-eve';
 

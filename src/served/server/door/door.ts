@@ -7,6 +7,7 @@ import { messageOf } from '../../../errors';
 import type { Host } from '../../../system/host';
 import { Browsers } from './browsers';
 import { Failures } from './failures';
+import { OwnTokens } from './own-tokens';
 import { bearerProtocol, factsOf, type Facts, type Names, type Request } from './request-rules';
 import type { BrowserSecrets } from './tickets';
 import { Tokens, type TokenHolder } from './tokens';
@@ -105,6 +106,7 @@ export class Door {
       const holder = this.#tokens.holderOf(token);
       // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
       if (holder === undefined) return this.#failed(address);
+      void this.#tokens.noteUse(holder);
       if (holder.use === 'metrics') return forMetricsAlone;
       return holder.use === 'proxy' ? this.#named(person, holder) : this.#visitorFor(holder);
     });
@@ -162,6 +164,12 @@ export class Door {
       if (holder !== undefined && holder.use === undefined) return this.#visitorFor(holder);
       return { status: 404, text: 'nobody of that name has a token of this server' };
     });
+  }
+
+  /** What this visitor makes tokens by, or why they make none: a token or cookie that has leaked makes no further ways in. */
+  ownTokensOf(visitor: Visitor): OwnTokens | Refusal {
+    if (this.#isByProxy(visitor)) return new OwnTokens(this.#tokens, visitor.name);
+    return { status: 403, text: 'Only who is signed in by a proxy makes and ends tokens here.' };
   }
 
   /** `Set-Cookie` for who leaves: the cookie of the request is good no more. */

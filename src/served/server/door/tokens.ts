@@ -29,6 +29,12 @@ export interface TokenRecord {
   readonly created: string;
   /** Absent for a person's. */
   readonly use?: TokenUse;
+  /** What the person calls it who has made it for a program of theirs; absent: the user of the server has made it. */
+  readonly label?: string;
+  /** From then on it is as good as revoked, ISO 8601. Absent: it does not end by itself. */
+  readonly expires?: string;
+  /** The last day on which it was right, such as 2026-01-31 (UTC). Absent: there was none yet. */
+  readonly used?: string;
 }
 
 /** What a token stands for as long as it is not revoked. */
@@ -40,7 +46,9 @@ export class Tokens {
   readonly #ownerFile: string;
   readonly #file: string;
   readonly #uid: number;
-  #seen: { readonly stamp: string; readonly holders: readonly TokenHolder[] } | undefined;
+  /** The days that were noted or could not be, by the SHA-256 of tokens. */
+  readonly #noted = new Map<string, string>();
+  #seen: { readonly stamp: string; readonly holders: readonly TokenRecord[] } | undefined;
 
   constructor(host: Host) {
     this.#folder = serveFolder(host);
@@ -88,52 +96,84 @@ export class Tokens {
 
   /** All but the user's own, in the order in which they were made. */
   list(): readonly TokenRecord[] {
-    return this.#checkFolder() ? this.#read() : [];
+    return this.#checkFolder() ? this.#read().filter(isGood) : [];
   }
 
   /** A new token, which is kept nowhere. Rejects with `CaiError('USAGE')` for a name that has one. */
   async add(name: string, use?: TokenUse): Promise<string> {
+    return await this.addOne({ name, ...(use && { use }) }, (records) => {
+      if (records.some((each) => each.name === name && each.label === undefined))
+        throw new CaiError('USAGE', `${name} has a token: run "cai serve token revoke ${name}" first`);
+    });
+  }
+
+  /** A new token, which is kept nowhere. Rejects if `check` throws, which gets the others. */
+  async addOne(
+    about: Omit<TokenRecord, 'sha256' | 'created'>,
+    check: (others: readonly TokenRecord[]) => void,
+  ): Promise<string> {
     const token = newToken();
     await this.#change((records) => {
-      if (records.some((each) => each.name === name))
-        throw new CaiError('USAGE', `${name} has a token: run "cai serve token revoke ${name}" first`);
-      const record = { name, sha256: digestOf(token), created: new Date().toISOString() };
-      return [...records, { ...record, ...(use && { use }) }];
+      check(records);
+      return [...records, { ...about, sha256: digestOf(token), created: new Date().toISOString() }];
     });
     return token;
   }
 
-  /** Whether there was one. The user's own is replaced by a new one. */
-  async revoke(name: string): Promise<boolean> {
-    if (name === ownerName) {
-      const wasThere = this.#checkFolder() && this.#readOwner() !== undefined;
-      if (wasThere) replaceFile(this.#ownerFile, `${newToken()}\n`);
-      return wasThere;
-    }
-    let wasThere = false;
-    await this.#change((records) => {
-      const rest = records.filter((each) => each.name !== name);
-      wasThere = rest.length < records.length;
-      return rest;
-    });
-    return wasThere;
+  /** How many there were. The user's own is replaced by a new one. */
+  async revoke(name: string): Promise<number> {
+    if (name !== ownerName) return await this.remove((each) => each.name === name);
+    const wasThere = this.#checkFolder() && this.#readOwner() !== undefined;
+    if (wasThere) replaceFile(this.#ownerFile, `${newToken()}\n`);
+    return Number(wasThere);
   }
 
+  /** How many of others there were that `isMeant`. */
+  async remove(isMeant: (record: TokenRecord) => boolean): Promise<number> {
+    let count = 0;
+    await this.#change((records) => {
+      const rest = records.filter((each) => !isMeant(each));
+      count = records.length - rest.length;
+      return rest;
+    });
+    return count;
+  }
+
+  /** Notes that a token is used today, if that is possible: once a day, because it is a change of the file. */
+  async noteUse({ name, sha256 }: TokenHolder): Promise<void> {
+    if (name === ownerName) return;
+    const used = new Date().toISOString().slice(0, 10);
+    const known = this.#noted.get(sha256) ?? this.#seen?.holders.find((each) => each.sha256 === sha256)?.used;
+    if (known === used) return;
+    this.#noted.set(sha256, used);
+    await this.#change((records) =>
+      records.some((each) => each.sha256 === sha256)
+        ? records.map((each) => (each.sha256 === sha256 ? { ...each, used } : each))
+        : records,
+    ).catch(() => undefined);
+  }
+
+  /** The same list from `change` means that there is nothing to write. */
   async #change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void> {
     this.#makeFolder();
     const deadline = performance.now() + lockWaitMs;
     const lock = await new ProcessLocks(this.#folder).take('tokens', { pollMs: 5, deadline });
     if (lock === undefined) throw refuse(this.#file, 'is being changed by another process: try again');
     try {
-      const tokens = change(this.#read());
-      replaceFile(this.#file, `${JSON.stringify({ tokens }, undefined, 2)}\n`);
+      const records = this.#read().filter(isGood);
+      const tokens = change(records);
+      if (tokens === records) return;
+      const text = `${JSON.stringify({ tokens }, undefined, 2)}\n`;
+      if (Buffer.byteLength(text) > maxFileBytes)
+        throw refuse(this.#file, 'has room for no more tokens: revoke some');
+      replaceFile(this.#file, text);
     } finally {
       lock.release();
     }
   }
 
   /** Read again whenever a file is another one than before. */
-  #holders(): readonly TokenHolder[] {
+  #holders(): readonly TokenRecord[] {
     const stamp = [this.#folder, this.#ownerFile, this.#file].map(stampOf).join();
     if (stamp !== this.#seen?.stamp) {
       this.#seen = undefined;
@@ -143,7 +183,7 @@ export class Tokens {
       if (owner !== undefined) holders.push({ name: ownerName, sha256: digestOf(owner), created: '' });
       this.#seen = { stamp, holders };
     }
-    return this.#seen.holders;
+    return this.#seen.holders.filter(isGood);
   }
 
   #readOwner(): string | undefined {
@@ -221,12 +261,18 @@ export function digestOf(secret: string): string {
 }
 
 function isRecord(value: unknown): value is TokenRecord {
-  const { name, sha256, created, use } = value as Partial<Record<keyof TokenRecord, unknown>>;
+  const { name, sha256, created, use, ...more } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (
     [name, sha256, created].every((each) => typeof each === 'string') &&
+    [more.label, more.expires, more.used].every((each) => each === undefined || typeof each === 'string') &&
     /^[\da-f]{64}$/.test(sha256 as string) &&
     [undefined, 'proxy', 'metrics'].includes(use as TokenUse | undefined)
   );
+}
+
+/** False once it has expired, and for a time that is none. */
+function isGood({ expires }: TokenRecord): boolean {
+  return expires === undefined || Date.now() < Date.parse(expires);
 }
 
 function refuse(path: string, why: string): CaiError {

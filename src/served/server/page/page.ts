@@ -101,6 +101,15 @@ export class Page {
       const isOwner = visitor.name === ownerName && (isLocal || request.headers.authorization !== undefined);
       if (!isOwner) throw new HttpError(403, 'only the owner of this server makes links');
       sendJson(response, { link: this.#ownersLink(await this.#bodyOf(request)) });
+    } else if (path === '/page/tokens' || path === '/page/tokens/end') {
+      const { label } = await this.#bodies.readObject(request, this.#admit(request, isLocal));
+      // They may have lost their rights while the body came.
+      const own = door.ownTokensOf(this.#admit(request, isLocal));
+      if (isRefusal(own)) this.options.refuse(own);
+      if (typeof label !== 'string') throw new HttpError(400, 'the body has the name of a token as "label"');
+      if (path === '/page/tokens') sendJson(response, { token: await own.make(label) });
+      else if (await own.end(label)) sendJson(response, {});
+      else throw new HttpError(404, 'you have no token of that name');
     } else throw new HttpError(404, 'there is nothing at this path');
   }
 
@@ -130,12 +139,14 @@ export class Page {
         return { agent, sessionId: id, cwd, title, updatedAt, isWorking: isInTurn, isAsking: isWaiting };
       }),
     );
+    const own = this.options.door.ownTokensOf(visitor);
     const folders = [...known.reverse().map(({ cwd }) => cwd), ...(visitor.workspaces ?? [])];
     return {
       name: visitor.name,
       agents,
       workspaces: [...new Set(folders)].slice(0, maxWorkspaces),
       sessions,
+      ...(!isRefusal(own) && { tokens: own.list() }),
     };
   }
 

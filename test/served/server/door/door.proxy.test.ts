@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { Visitor } from '../../../../src/served/server/door/visitor';
+import { isRefusal, type Visitor } from '../../../../src/served/server/door/visitor';
 import { newFolder } from '../../../support/temp-folder';
 import { newDoor, outcome, serve, serveHttp2, users } from './served';
 
@@ -120,6 +120,24 @@ describe('the token of a proxy', () => {
     expect(await ask(annsOwn, 'bot')).toBe('ann');
     expect(await ask(proxy, ['ann', 'bot'])).toBe(400);
   });
+});
+
+test('whom the proxy names makes tokens, and nobody by a token, cookie or socket', async () => {
+  const { door, owner, proxy, annsOwn } = await behindProxy();
+  const made = door.ownTokensOf(door.admitToken(proxy, '', 'ann') as Visitor);
+  if (isRefusal(made)) throw new Error(made.text);
+  const token = await made.make('laptop');
+
+  expect(door.admitToken(token, '')).toEqual(ann);
+  expect(door.admitToken(token, '', 'bot')).toEqual(ann);
+  const others = [owner, annsOwn, token].map((each) => door.admitToken(each, '') as Visitor);
+  for (const visitor of [...others, door.visitorNamed('ann') as Visitor, { name: 'ann' }])
+    expect(door.ownTokensOf(visitor)).toMatchObject({ status: 403 });
+  const visitor = door.admitToken(token, '') as Visitor;
+  expect(door.isStillAdmitted(visitor)).toBe(true);
+  await made.end('laptop');
+  expect(door.isStillAdmitted(visitor)).toBe(false);
+  expect(outcome(door.admitToken(token, ''))).toBe(401);
 });
 
 describe('the header', () => {

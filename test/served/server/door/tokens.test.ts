@@ -58,7 +58,7 @@ describe("the user's own token", () => {
     const old = tokens.ownerToken();
     const holder = tokens.holderOf(old)!;
 
-    expect(await another().revoke('owner')).toBe(true);
+    expect(await another().revoke('owner')).toBe(1);
 
     expect(tokens.holderOf(old)).toBeUndefined();
     expect(tokens.isHeld(holder)).toBe(false);
@@ -67,7 +67,7 @@ describe("the user's own token", () => {
   });
 
   test('is not there to be revoked before a server has made it', async () => {
-    expect(await tokens.revoke('owner')).toBe(false);
+    expect(await tokens.revoke('owner')).toBe(0);
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -137,7 +137,7 @@ describe('tokens of others', () => {
     const kept = await tokens.add('bob');
     const holder = tokens.holderOf(old)!;
 
-    expect(await another().revoke('ann')).toBe(true);
+    expect(await another().revoke('ann')).toBe(1);
 
     expect(tokens.holderOf(old)).toBeUndefined();
     expect(tokens.isHeld(holder)).toBe(false);
@@ -145,7 +145,53 @@ describe('tokens of others', () => {
     const next = await another().add('ann');
     expect(tokens.holderOf(next)).toMatchObject({ name: 'ann' });
     expect(tokens.isHeld(holder)).toBe(false);
-    expect(await tokens.revoke('eve')).toBe(false);
+    expect(await tokens.revoke('eve')).toBe(0);
+  });
+
+  test('are told with the last day on which they were right, and a revoked one does not come back by that', async () => {
+    const [token, revoked] = [await tokens.add('ann'), await tokens.add('bob')];
+    const [ann, bob] = [tokens.holderOf(token)!, tokens.holderOf(revoked)!];
+    await another().revoke('bob');
+
+    await Promise.all([tokens.noteUse(ann), tokens.noteUse(ann), tokens.noteUse(bob)]);
+
+    const today = new Date().toISOString().slice(0, 10);
+    expect(tokens.list()).toEqual([{ ...ann, used: today }]);
+    const written = readFileSync(file, 'utf8');
+    renameSync(file, `${file}.old`);
+    await tokens.noteUse(ann);
+    await tokens.noteUse(tokens.holderOf(tokens.ownerToken())!);
+    expect(existsSync(file)).toBe(false);
+    writeFileSync(file, written, { mode: 0o600 });
+    await another().noteUse(ann);
+    expect(readFileSync(file, 'utf8')).toBe(written);
+  });
+
+  test('are no longer good when they have expired, and then make room', async () => {
+    const token = await tokens.add('ann');
+    const holder = tokens.holderOf(token)!;
+    expect(tokens.isHeld(holder)).toBe(true);
+    for (const expires of [new Date().toISOString(), 'never']) {
+      writeFileSync(file, JSON.stringify({ tokens: [{ ...holder, label: 'laptop', expires }] }));
+
+      expect(tokens.holderOf(token)).toBeUndefined();
+      expect(tokens.holderNamed('ann')).toBeUndefined();
+      expect(tokens.isHeld(holder)).toBe(false);
+      expect(tokens.list()).toEqual([]);
+    }
+    await tokens.add('bob');
+    expect(readFileSync(file, 'utf8')).not.toContain('ann');
+  });
+
+  test('are made as long as there is room', async () => {
+    const token = await tokens.add('ann');
+    const many = { name: 'bob', label: 'x'.repeat(1_048_576) };
+
+    await expect(tokens.addOne(many, () => undefined)).rejects.toMatchObject(
+      expectedError('CONFIG', 'has room for no more tokens'),
+    );
+
+    expect(tokens.holderOf(token)).toMatchObject({ name: 'ann' });
   });
 
   test('are all kept when several are made at once', async () => {
@@ -168,6 +214,7 @@ describe('tokens of others', () => {
     '[]',
     '{"tokens":[{"name":"ann"}]}',
     '{"tokens":[{"name":"a","sha256":"00","created":""}]}',
+    `{"tokens":[{"name":"a","sha256":"${'0'.repeat(64)}","created":"","expires":1}]}`,
   ])('are none in a file that is damaged: %s', async (text) => {
     const token = await tokens.add('ann');
     writeFileSync(file, text);

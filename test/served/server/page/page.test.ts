@@ -25,7 +25,7 @@ const remembered = [
 
 /** A page behind a server of node, as it comes; `isLocal`: as if by the Unix socket. */
 async function served({ isLocal = false, hasAddress = true } = {}) {
-  const { door, tokens, owner } = newDoor({ serve: { users } });
+  const { door, tokens, owner } = newDoor({ serve: { users, identityHeader: 'X-Person' } });
   const connections = {
     agentsFor: ({ agents }: Visitor) => ['claude', 'codex'].filter((name) => agents?.includes(name) ?? true),
     sessionsOf: ({ name }: Visitor, agent: string) =>
@@ -154,6 +154,55 @@ test('everybody sees what is theirs', async () => {
     ],
   });
   expect((await ask('/page/state')).status).toBe(401);
+});
+
+describe('tokens of a person', () => {
+  /** As a proxy sends what ann's browser asks. */
+  async function annBehindProxy() {
+    const { ask, tokens, origin, ...rest } = await served();
+    const proxied = { ...bearer(await tokens.add('sso', 'proxy')), 'x-person': 'ann' };
+    const state = async () => (await (await ask('/page/state', proxied)).json()) as { tokens?: unknown };
+    return { ...rest, ask, tokens, origin, proxied, state };
+  }
+
+  test('are made, seen and ended by whom a proxy has signed in', async () => {
+    const { ask, origin, proxied, state, tokens } = await annBehindProxy();
+    const headers = { ...proxied, origin, 'sec-fetch-site': 'same-origin' };
+    expect((await state()).tokens).toEqual([]);
+
+    const made = await ask('/page/tokens', headers, { label: 'laptop' });
+
+    const { token } = (await made.json()) as { token: string };
+    expect(tokens.holderOf(token)).toMatchObject({ name: 'ann' });
+    const told = [
+      { label: 'laptop', created: expect.any(String) as string, expires: expect.any(String) as string },
+    ];
+    expect((await state()).tokens).toEqual(told);
+    expect(JSON.stringify(await state())).not.toMatch(/sha256|cai_/);
+    expect((await ask('/page/tokens', headers, { label: 'laptop' })).status).toBe(400);
+    expect((await ask('/page/tokens', headers, { label: ['x'] })).status).toBe(400);
+    expect((await ask('/page/tokens/end', headers, { label: 'desk' })).status).toBe(404);
+    expect((await ask('/page/tokens/end', headers, { label: 'laptop' })).status).toBe(200);
+    expect(tokens.holderOf(token)).toBeUndefined();
+    expect((await ask('/page/tokens', headers)).status).toBe(404);
+  });
+
+  test('are made for no page of somebody else, and nobody who has come in otherwise', async () => {
+    const { ask, own, owner, origin, proxied, state, tokens } = await annBehindProxy();
+    const label = 'x';
+    const cookie = await own(await ask('/page/sign-in', { origin, ...bearer(await tokens.add('ann')) }, {}));
+    const status = async (headers: Record<string, string>) =>
+      (await ask('/page/tokens', headers, { label })).status;
+
+    expect(await status({ ...proxied, origin: 'https://evil.example' })).toBe(403);
+    expect(await status({ ...proxied, 'sec-fetch-site': 'cross-site' })).toBe(403);
+    expect(await status({ ...proxied, origin, 'content-type': 'text/plain' })).toBe(415);
+    expect(await status({ origin, 'x-person': 'ann' })).toBe(401);
+    expect(await status({ ...bearer(owner), 'x-person': 'ann' })).toBe(403);
+    expect(await status(cookie)).toBe(403);
+    expect(await (await ask('/page/state', cookie)).json()).not.toHaveProperty('tokens');
+    expect((await state()).tokens).toEqual([]);
+  });
 });
 
 describe('links', () => {
