@@ -24,11 +24,12 @@ export class Crowd {
     return crowd;
   }
 
-  /** Opens sessions in these folders, all at once; resolves with how long it took until the last one was open, in seconds. */
+  /** Opens sessions in these folders, all at once; resolves with how long each took to open, in seconds. */
   async grow(folders) {
     const startedAt = performance.now();
-    this.#sessions.push(...(await this.#newSessions(folders)));
-    return (performance.now() - startedAt) / 1_000;
+    const opened = await this.#newSessions(folders);
+    this.#sessions.push(...opened.map(({ sessionId }) => sessionId));
+    return opened.map(({ at }) => (at - startedAt) / 1_000);
   }
 
   /** All answers come on one connection, so they are told apart by their ids. */
@@ -45,7 +46,7 @@ export class Crowd {
         for (const { id, result, error } of lines.map((line) => JSON.parse(line))) {
           if (!opened.has(id)) continue;
           if (error !== undefined) reject(new Error(`session/new: ${error.message}`));
-          opened.get(id).sessionId = result?.sessionId;
+          Object.assign(opened.get(id), { sessionId: result?.sessionId, at: performance.now() });
           if (--left === 0) resolve();
         }
       };
@@ -58,7 +59,7 @@ export class Crowd {
     } finally {
       child.stdout.off('data', take);
     }
-    return [...opened.values()].map(({ sessionId }) => sessionId);
+    return [...opened.values()];
   }
 
   /** From now on the agents of the last `count` sessions stream. */

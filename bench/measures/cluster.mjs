@@ -59,6 +59,8 @@ function metricsOf(size) {
   const of = (metric) => `${size} sessions: ${metric}`;
   return {
     [of('start of those added')]: { unit: 's', to: 'Docker' },
+    [of('session/new of those added, p50')]: { unit: 's', to: 'Docker' },
+    [of('session/new of those added, p95')]: { unit: 's', to: 'Docker' },
     [of('round trip while all stream, p50')]: { unit: 'ms', to: 'Docker' },
     [of('round trip while all stream, p99')]: { unit: 'ms', to: 'Docker' },
     [of('memory of cai, the proxy')]: { unit: 'MiB' },
@@ -120,7 +122,10 @@ class Growth {
     const added = size - this.#size;
     const folders = Array.from({ length: added }, () => withAgent(this.place.workspace()));
     const served = this.#served();
-    tell('start of those added', await this.#crowd.grow(folders));
+    const opening = await this.#crowd.grow(folders);
+    tell('start of those added', Math.max(...opening));
+    tell('session/new of those added, p50', quantile(opening, 0.5));
+    tell('session/new of those added, p95', quantile(opening, 0.95));
     this.#size = size;
     this.#tellRequests('each start', added, `${size} sessions: `);
     if (this.isCluster) tell('requests in all, each start', (this.#served() - served) / added);

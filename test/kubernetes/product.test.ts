@@ -1,11 +1,13 @@
 /** What a user has of all this: agents in pods, one for each workspace, and nothing is left when they are removed. */
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { agentAnswers } from '../agents/transcript';
 import { acpx, provideClients } from '../engine/clients';
 import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
 import { modelConfig, provideImages, startModel } from '../engine/model';
-import { buildTimeoutMs } from '../engine/place';
+import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 
 const endTurn = { result: { stopReason: 'end_turn' } };
@@ -66,6 +68,20 @@ test('a pod trusts the certificates of the user besides those of its image, and 
   expect(stderr).toContain('Read-only file system');
   const secrets = podOf(workspace).spec.volumes!.flatMap(({ secret }) => secret?.secretName ?? []);
   expect(inNamespace('get', 'secret', ...secrets, '--output', 'json').length).toBeLessThan(128 * 1024);
+});
+
+test('a port of this machine is reached by each of several commands that follow one another at once', async () => {
+  const server = createServer((socket) => socket.end('here')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const place = await new Place(new Cai(`host_ports = [${port}]\n`)).opened();
+  const reads = `require('net').connect(${port}, 'localhost').pipe(process.stdout)`;
+
+  // An sshd that lives on would have the port.
+  for (let commands = 0; commands < 3; commands++)
+    expect(await place.prints(['node', '-e', reads])).toBe('here');
+
+  server.close();
 });
 
 test('nothing of a workspace is left after cai rm --volumes', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { killIfThere } from '../agents/leftovers';
-import { podsOf } from '../engine/cluster';
+import { inNamespace, podsOf } from '../engine/cluster';
 import { Editor } from '../engine/editor';
 import { processesIn, untilEnded, untilRuns } from '../engine/inside';
 import { modelConfig, modelEnv, provideImages, startModel } from '../engine/model';
@@ -23,20 +23,21 @@ interface Project {
   readonly pod: string;
 }
 
+let cai: Cai;
 let editor: Editor;
 let one: Project;
 let two: Project;
 
 beforeAll(async () => {
   await provideImages(agent);
-  const cai = new Cai(modelConfig);
+  cai = new Cai(modelConfig);
   // In a folder that is no project, as Zed does.
   editor = Editor.start(cai, agent, { env: modelEnv });
   await editor.request('initialize', zed);
-  one = await opened(cai);
+  one = await opened();
   await kubectl(['cordon', one.node]);
   try {
-    two = await opened(cai);
+    two = await opened();
   } finally {
     await kubectl(['uncordon', one.node]);
   }
@@ -47,7 +48,7 @@ afterAll(async () => {
   await editor.proxy.ends();
 });
 
-async function opened(cai: Cai): Promise<Project> {
+async function opened(): Promise<Project> {
   const cwd = newWorkspace();
   await startModel(cai, cwd, agent);
   const session = await editor.newSession(cwd);
@@ -106,6 +107,35 @@ test('an agent that crashes costs its turn alone, and the next prompt of its ses
   expect(await turn).toMatchObject({ error: { code: -32603 } });
   expect(await inBoth(({ session }) => editor.prompt(session, 'and now'))).toMatchObject([endTurn, endTurn]);
   for (const { session } of projects()) expect(editor.said(session)).toContain('Echo: and now');
+});
+
+test('a quota that is used up in mid-session is told with what to do, and the session goes on once there is room', async () => {
+  const hasCounted = () => inNamespace('get', 'quota', 'team', '--output', 'jsonpath={.status.used}') !== '';
+  const refused: Json[] = [];
+  inNamespace('create', 'quota', 'team', '--hard=pods=1');
+  try {
+    while (!hasCounted());
+    const turn = editor.prompt(one.session, shell('true; sleep 613'));
+    await untilRuns(one.pod, 'sleep 613');
+    inNamespace('delete', 'pod', '--grace-period=0', '--force', one.pod);
+    expect(await turn).toMatchObject({ error: { message: expect.stringMatching(/was removed/) as string } });
+
+    const opening = editor.request('session/new', { cwd: newWorkspace(), mcpServers: [] });
+    refused.push(...(await Promise.all([opening, editor.prompt(one.session, 'no room')])));
+    // Whoever has a pod needs no room.
+    expect(await editor.prompt(two.session, 'still here')).toMatchObject(endTurn);
+  } finally {
+    inNamespace('delete', 'quota', 'team');
+  }
+
+  for (const { error } of refused)
+    expect((error as Json).message).toMatch(
+      /exceeded quota: team, requested: pods=1, used: pods=\d+, limited: pods=1.*"cai rm".* raise that ResourceQuota/,
+    );
+  // The model has gone with the pod.
+  await startModel(cai, one.cwd, agent);
+  expect(await editor.prompt(one.session, 'room again')).toMatchObject(endTurn);
+  expect(editor.said(one.session)).toContain('Echo: room again');
 });
 
 test('a turn is cancelled, and what it had started ends, while the other one goes on', async () => {

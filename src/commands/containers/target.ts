@@ -174,7 +174,7 @@ export class Target {
       await this.wanted.copy?.provide(entered.connection, this.voice);
       return entered;
     } catch (reason) {
-      entered.connection.end();
+      await entered.connection.end();
       throw await this.explain(reason, entered.container);
     }
   }

@@ -116,7 +116,7 @@ export async function ssh(facts: Facts): Promise<Finding> {
   } catch (reason) {
     throw (await noRoomIn(client, info, reason)) ?? reason;
   } finally {
-    connection?.end();
+    await connection?.end();
   }
   const connectMs = Math.round(connectedAt - beganAt);
   const commandMs = Math.round(performance.now() - connectedAt);

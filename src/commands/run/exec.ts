@@ -161,9 +161,10 @@ async function runIn(
     if (options.tty === true) process.stdin.setRawMode(false);
     await beside?.close().catch(() => undefined);
     await sshAgent?.then((opened) => opened.close()).catch(() => undefined);
-    connection.end();
+    const told = connection.end();
     void hostPorts?.then((endNotes) => endNotes());
     recordUse(host.folders.state, settings.workspace);
+    await told;
     await changesEnded();
   }
 }

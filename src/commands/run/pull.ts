@@ -56,7 +56,7 @@ async function pull({ limit, ...options }: Options, host: Host): Promise<number>
   } catch (reason) {
     throw await target.explain(reason, container);
   } finally {
-    connection.end();
+    await connection.end();
   }
 }
 

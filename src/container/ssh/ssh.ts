@@ -1,5 +1,6 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
 import type { Duplex } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Algorithms, type Channel, type ClientChannel, type ExecOptions } from 'ssh2';
 import { CaiError, messageOf } from '../../errors';
@@ -203,12 +204,17 @@ export class SshConnection {
     return this.#loss !== undefined;
   }
 
-  /** Ends the connection, with what is already sent, and so whatever runs on it. */
-  end(): void {
+  /**
+   * Ends the connection, with what is already sent, and so whatever runs on it. Resolves when the other end is being told:
+   * of a process that is gone before, a cluster tells it a second later, and until then its ports inside are taken.
+   */
+  async end(): Promise<void> {
     this.#hasEnded = true;
     this.client.end();
     // Who no longer answers does not hold us.
-    setTimeout(() => this.stream.destroy(), closeMs).unref();
+    const timer = setTimeout(() => this.stream.destroy(), closeMs);
+    this.stream.once('close', () => clearTimeout(timer));
+    await finished(this.stream, { readable: false }).catch(() => undefined);
   }
 
   destroy(): void {

@@ -215,7 +215,7 @@ describe('run', () => {
 
   test('fails on a connection that has ended', async () => {
     const connection = await given(() => undefined);
-    connection.end();
+    await connection.end();
     server?.close();
 
     await expect(connection.run(command)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
@@ -256,10 +256,45 @@ describe('a connection', () => {
     let isLost = false;
     void connection.lost.then(() => (isLost = true));
 
-    connection.end();
+    await connection.end();
 
     await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
     expect(isLost).toBe(false);
+  });
+
+  test('that we end has left when its end is told', async () => {
+    const { target } = (server = await startServer(() => undefined));
+    const stream = await target.connect();
+    const connection = await SshConnection.open({ ...target, connect: () => Promise.resolve(stream) });
+    // As over a WebSocket, what is written leaves later.
+    let left = 0;
+    const write = stream._write.bind(stream);
+    stream._write = (chunk, encoding, done) =>
+      void setImmediate().then(() =>
+        write(chunk, encoding, (error) => {
+          left++;
+          done(error);
+        }),
+      );
+    Object.assign(stream, { _writev: undefined });
+
+    await connection.end();
+
+    expect(left).toBeGreaterThan(0);
+    // Whoever has ended it already need not wait.
+    await connection.end();
+  });
+
+  test('that we end does not wait for long for who does not read', async () => {
+    const { target } = (server = await startServer(() => undefined));
+    const stream = await target.connect();
+    const connection = await SshConnection.open({ ...target, connect: () => Promise.resolve(stream) });
+    stream._write = () => undefined;
+    Object.assign(stream, { _writev: undefined });
+
+    await connection.end();
+
+    expect(stream.destroyed).toBe(true);
   });
 });
 
