@@ -98,6 +98,7 @@ const exec: Walk = {
     'container/services': 'only where services are configured',
     'container/ssh/host-port': 'only where ports of this machine are configured',
     'container/spec/service': 'what such a service is to be',
+    'container/image/devcontainer-image': 'how the image of such a service is built',
     'container/image/build': 'how an image is built, if there is none',
     'container/image/build-lock': 'one build at a time',
     'container/image/progress': 'shows how a build goes on',

@@ -21,8 +21,14 @@ export const packages = listOf('a list of different npm packages, such as ["my-a
 
 /** A name that stands for the loopback address in a container, beside those that do already. */
 export const serviceName = matching(
-  'a name such as "db": lower-case letters, digits and hyphens, at most 32, but not "localhost"',
-  /^(?!localhost$)[a-z](?:[a-z\d-]{0,30}[a-z\d])?$/,
+  'a name such as "db": lower-case letters, digits, "-" and "_", at most 32, but not "localhost"',
+  /^(?!localhost$)[a-z](?:[a-z\d_-]{0,30}[a-z\d])?$/,
+);
+
+/** Names of other services. */
+export const serviceNames = listOf(
+  'a list of different names of services, such as ["db"]',
+  (word) => serviceName.read(word) !== undefined,
 );
 
 /** Variables of a service, each with its value. */

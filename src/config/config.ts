@@ -127,6 +127,8 @@ const tables = {
     command: key('command', command, rules.trusted),
     env: key('env', words.serviceVariables, rules.trusted, []),
     health: key('health', command, rules.trusted),
+    after: key('after', words.serviceNames, rules.trusted, []),
+    ends: key('ends', flag, rules.trusted, false),
     volume: key('volume', words.innerPath, rules.trusted),
     memory: key('memoryBytes', size('64MiB'), rules.trusted, '1GiB'),
   },

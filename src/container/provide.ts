@@ -21,8 +21,9 @@ interface ContainerRequest extends MakeRequest {
   readonly findImage: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
-  /** Is told of images that are pulled. */
+  /** As `provideServices` wants both. */
   readonly progress: Progress;
+  readonly buildImage: (name: string) => Promise<ImageInfo | undefined>;
   readonly isFresh: boolean;
   /** The container as somebody has just looked at it; `undefined` in it: there was none. */
   readonly seen?: { readonly info: ContainerInfo | undefined } | undefined;

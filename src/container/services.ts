@@ -27,10 +27,14 @@ interface ServicesRequest {
   /** Takes a sentence for the user. */
   readonly tell: (notice: string) => void;
   readonly progress: Progress;
+  /** The image of a service, built if it is missing; `undefined`: nobody says what that one is built from. */
+  readonly buildImage: (name: string) => Promise<ImageInfo | undefined>;
 }
 
 /** How long a service may take until its health command ends with 0, and the pause between two tries, in milliseconds. */
 const [readyMs, tryMs] = [60_000, 250];
+/** How long it may take, in milliseconds, to listen at a port of its image: it need not, as it may use another one. */
+const listenMs = 15_000;
 /** How long it may take to end, in seconds: databases write what they hold. */
 const patienceSeconds = 15;
 
@@ -47,14 +51,33 @@ export async function provideServices(
 ): Promise<void> {
   const names = servicesIn(info.labels);
   const wanted = isOutdated ? [] : (request.settings.services ?? []);
-  const started: (readonly [Service, ContainerInfo])[] = [];
-  for (const name of names) {
+  const started = new Map<string, readonly [Service, ContainerInfo]>();
+  const waitFor = async (name: string) => {
+    const found = started.get(name);
+    started.delete(name);
+    if (found !== undefined) await waitUntilReady(engine, ...found);
+  };
+  for (const name of inOrder(names, wanted)) {
     const service = wanted.find((each) => each.name === name);
+    for (const each of service?.after ?? []) await waitFor(each);
     const provision = new ServiceProvision(engine, info, name, service, request);
     const container = await provision.run();
-    if (service !== undefined && container !== undefined) started.push([service, container]);
+    if (service !== undefined && container !== undefined) started.set(name, [service, container]);
   }
-  for (const [service, container] of started) await waitUntilReady(engine, service, container);
+  for (const name of started.keys()) await waitFor(name);
+}
+
+/** Each behind those that it comes after; of a circle, one is the first. */
+function inOrder(names: readonly string[], services: readonly Service[]): ReadonlySet<string> {
+  const order = new Set<string>();
+  const add = (name: string, path: readonly string[]) => {
+    if (order.has(name) || path.includes(name) || !names.includes(name)) return;
+    const { after = [] } = services.find((each) => each.name === name) ?? {};
+    for (const each of after) add(each, [...path, name]);
+    order.add(name);
+  };
+  for (const name of names) add(name, []);
+  return order;
 }
 
 /** A container of an agent as `Owner` has it. */
@@ -85,6 +108,11 @@ async function eachService(engine: Engine, owner: Owner, work: (id: string) => P
     if (found?.labels[label.serviceOf] === owner.id) await work(found.id);
   });
   await Promise.all(all);
+}
+
+/** Whether it has ended by itself, with success, as what fills a database does: it is wanted once in a start of its owner. */
+function isDone({ isRunning, startedAt, exitCode }: ContainerInfo): boolean {
+  return !isRunning && startedAt !== undefined && exitCode === 0;
 }
 
 /** One use of `provideServices`, of one service. */
@@ -118,7 +146,7 @@ class ServiceProvision {
       } else if (isGoing(found)) await sleep(50);
       // Of a container of the agent that is gone.
       else if (found.labels[label.serviceOf] !== owner.id) await engine.removeContainer(found.id);
-      else if (found.isRunning && !this.#isOlder(found)) return found;
+      else if ((found.isRunning || isDone(found)) && !this.#isOlder(found)) return found;
       else await this.#start(found);
     }
   }
@@ -160,8 +188,8 @@ class ServiceProvision {
 
   async #image({ name, image }: Service): Promise<ImageInfo> {
     const { images } = this.engine;
-    const { progress } = this.request;
-    const found = await images.find(image);
+    const { progress, buildImage } = this.request;
+    const found = (await images.find(image)) ?? (await buildImage(image));
     if (found !== undefined) return found;
     try {
       progress.begin(`pulling ${image} for the service ${name}`);
@@ -176,30 +204,50 @@ class ServiceProvision {
   }
 }
 
-/** One that has run for long was ready before. */
+/**
+ * Waits until the health command ends with 0 and the service listens: databases that are made first answer such commands
+ * already while that is done, and then start once more. One that has run for long was ready before.
+ */
 async function waitUntilReady(engine: Engine, service: Service, container: ContainerInfo): Promise<void> {
-  const { health, name } = service;
+  const { health, name, image, ends } = service;
   const { id, startedAt = 0 } = container;
-  if (health === undefined || Date.now() - startedAt > readyMs) return;
+  const age = () => Date.now() - startedAt;
+  if (age() > (health === undefined && !ends ? listenMs : readyMs)) return;
+  const { ports = [] } = ends ? {} : ((await engine.images.find(image)) ?? {});
+  if (health === undefined && !ends && ports.length === 0) return;
   const end = Date.now() + readyMs;
   for (;;) {
-    if (await isReady(engine, id, health, end)) return;
+    const mayBeSilent = ports.length === 0 || age() > listenMs;
+    if (!ends && (await isReady(engine, id, { health, ports: mayBeSilent ? [] : ports }, end))) return;
     const info = await engine.inspectContainer(id);
+    if (info !== undefined && (ends || health === undefined) && isDone(info)) return;
     if (info?.isRunning === false) throw await ended(engine, name, info);
     if (info === undefined)
       throw new CaiError('CONTAINER_NOT_FOUND', `the service ${quoted(name)} was removed`);
     if (Date.now() > end) break;
     await sleep(tryMs);
   }
+  const why = ends ? 'has not ended after' : 'is not ready after';
+  const remedy = ends
+    ? 'set "ends" of that service to false if it is to go on running'
+    : 'its health command does not end with 0: correct "health" of that service';
   throw new CaiError(
     'CONTAINER_START',
-    `the service ${quoted(name)} is not ready after ${readyMs / 1_000} s, as its health command does not end with 0: see "cai logs --service ${name}", and correct "health" of that service`,
+    `the service ${quoted(name)} ${why} ${readyMs / 1_000} s: see "cai logs --service ${name}"; ${remedy}`,
   );
 }
 
-/** Whether the health command ends with 0 before `end`. */
-async function isReady(engine: Engine, id: string, health: readonly string[], end: number): Promise<boolean> {
-  const script = '"$@" </dev/null >/dev/null 2>&1 && echo ready';
+/** Whether the health command ends with 0 before `end`, and somebody listens at one of these ports, if there are any. */
+async function isReady(
+  engine: Engine,
+  id: string,
+  {
+    health = ['true'],
+    ports,
+  }: { readonly health: readonly string[] | undefined; readonly ports: readonly number[] },
+  end: number,
+): Promise<boolean> {
+  const script = `"$@" </dev/null >/dev/null 2>&1 || exit 1; ${ports.length === 0 ? 'echo ready' : saysIfOneListens(ports)}`;
   const stream = await engine.startIn?.(id, ['/bin/sh', '-c', script, 'cai', ...health]);
   if (stream === undefined) return false;
   try {
@@ -208,6 +256,13 @@ async function isReady(engine: Engine, id: string, health: readonly string[], en
   } finally {
     stream.destroy();
   }
+}
+
+/** Commands of a shell. Source: Linux, proc_net_tcp, where 0A is a socket that listens. */
+function saysIfOneListens(ports: readonly number[]): string {
+  const places = ports.map((port) => `*:${port.toString(16).toUpperCase().padStart(4, '0')}' 0A'`).join('|');
+  const line = `case "$local $state" in ${places}) echo ready; exit;; esac`;
+  return `for each in tcp tcp6; do while read -r _ local _ state _; do ${line}; done </proc/net/$each; done 2>/dev/null`;
 }
 
 async function ended(

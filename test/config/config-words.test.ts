@@ -95,7 +95,7 @@ describe.each(cases)('%s', (_, list, good, bad) => {
 });
 
 test.each([
-  ['serviceName', serviceName, ['db', 'a', 'my-db2', `a${'b'.repeat(31)}`], ['', 'localhost', 'Db', '2db', 'db-', 'a.b', 'a_b', 'd b', 'db\n', `a${'b'.repeat(32)}`]],
+  ['serviceName', serviceName, ['db', 'a', 'my-db2', 'my_db', `a${'b'.repeat(31)}`], ['', 'localhost', 'Db', '2db', 'db-', 'a.b', 'a_', '_a', 'd b', 'db\n', `a${'b'.repeat(32)}`]],
   ['innerPath', innerPath, ['/data', '/var/lib/x', '/a/..b', '/.a'], ['', '/', 'data', '/data/', '/a//b', '/a/../b', '/a/.', '/..', '/a\0']],
 ])('%s', (_, kind, good, bad) => {
   for (const word of good) expect(kind.read(word)).toBe(word);

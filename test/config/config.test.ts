@@ -136,6 +136,8 @@ describe('loadConfig', () => {
       [[services]]
       name = "cache"
       image = "redis"
+      after = ["db"]
+      ends = true
       [[services]]
       name = "db"
       image = "postgres:17"
@@ -276,10 +278,12 @@ describe('loadConfig', () => {
           command: ['postgres', '-c', 'fsync=off'],
           env: ['POSTGRES_PASSWORD=a=b', 'EMPTY='],
           health: ['pg_isready'],
+          after: [],
+          ends: false,
           volume: '/var/lib/postgresql/data',
           memoryBytes: 2 ** 29,
         },
-        { name: 'cache', image: 'redis', env: [], memoryBytes: 2 ** 30 },
+        { name: 'cache', image: 'redis', env: [], after: ['db'], ends: true, memoryBytes: 2 ** 30 },
       ],
       worktrees: { perSession: true, folder: '/srv/trees', copy: ['.env'] },
       protect: { isOff: true, paths: ['tools/*.sh'] },

@@ -70,7 +70,7 @@ describe('openEgress', () => {
   });
 
   it('asks no proxy for the services beside the container', async () => {
-    const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 1 }];
+    const services = [{ name: 'db', image: 'postgres', env: [], after: [], ends: false, memoryBytes: 1 }];
     const { variables } = await given({ config: { ...config, services } });
 
     expect(variables.get('NO_PROXY')).toBe('localhost,127.0.0.1,::1,db');

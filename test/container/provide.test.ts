@@ -46,6 +46,7 @@ function request(changes: Partial<ContainerRequest>): ContainerRequest {
     host: new Host({}),
     tell: () => undefined,
     progress: openProgress({ write: () => true }, true),
+    buildImage: () => Promise.resolve(undefined),
     ...changes,
   };
 }

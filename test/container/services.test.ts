@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { ContainerInfo } from '../../src/container/engine/container-info';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { openProgress } from '../../src/container/image/progress';
@@ -5,7 +6,7 @@ import { ownerOf, provideServices, removeWithServices, stopWithServices } from '
 import { label } from '../../src/container/spec/spec';
 import { circumstances, containerInfo, settings } from './given';
 
-const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 2 ** 28 }];
+const services = [{ name: 'db', image: 'postgres', env: [], after: [], ends: false, memoryBytes: 2 ** 28 }];
 const owner = containerInfo({
   id: 'f00',
   name: 'cai-x',
@@ -69,7 +70,12 @@ class FakeEngine {
 async function provide(engine: FakeEngine, isOutdated = false): Promise<string[]> {
   const told: string[] = [];
   const progress = openProgress({ write: () => true }, true);
-  const request = { settings: settings({ services }), tell: (each: string) => told.push(each), progress };
+  const request = {
+    settings: settings({ services }),
+    tell: (each: string) => told.push(each),
+    progress,
+    buildImage: () => Promise.resolve(undefined),
+  };
   await provideServices(engine as unknown as Engine, owner, isOutdated, request);
   return told;
 }
@@ -105,6 +111,16 @@ describe('provideServices', () => {
       message: 'the service "db" ended with status 3 as soon as it was started:\nno space',
     });
     expect(engine.log).toEqual(['create cai-x-db', 'start d1']);
+  });
+
+  test('leaves one alone that has ended with success, until its container starts again', async () => {
+    const engine = new FakeEngine(stopped({ exitCode: 0 }));
+    const later = new FakeEngine(stopped({ exitCode: 0, startedAt: 4_000 }));
+
+    await provide(engine);
+    await provide(later);
+
+    expect([engine.log, later.log]).toEqual([[], ['start d0']]);
   });
 
   test('uses one that another process makes at the same time', async () => {
@@ -150,4 +166,71 @@ test('services are stopped with their container', async () => {
   await stopWithServices(engine as unknown as Engine, ownerOf(owner), 10);
 
   expect([...engine.log].sort()).toEqual(['stop d0', 'stop f00']);
+});
+
+describe('services that come up', () => {
+  /** An engine whose services end, or are ready, once they have been looked at; `log` has what happens in order. */
+  class SlowEngine {
+    readonly log: string[] = [];
+    readonly #made = new Map<string, ContainerInfo>();
+    readonly images = {
+      find: (image: string) =>
+        Promise.resolve({
+          id: image,
+          tags: [],
+          labels: {},
+          env: [],
+          command: ['x'],
+          ports: image === 'one' ? [5_432] : [],
+        }),
+    };
+
+    about = () => Promise.resolve(circumstances.engine);
+    inspectContainer = (which: string) => {
+      const found = this.#made.get(which);
+      const isEnding =
+        found?.isRunning === true && found.name.endsWith('fill') && this.log.at(-1) === 'start cai-x-fill';
+      if (isEnding) this.#note('end', found.name, { isRunning: false, state: 'exited' });
+      return Promise.resolve(isEnding ? found : this.#made.get(which));
+    };
+    createContainer = (name: string, { labels }: ContainerPlan) => {
+      this.#made.set(name, stopped({ id: name, name, labels, startedAt: undefined, exitCode: 0 }));
+      return Promise.resolve(name);
+    };
+    startContainer = (id: string) => {
+      this.#note('start', id, { isRunning: true, state: 'running', startedAt: Date.now() });
+      return Promise.resolve();
+    };
+    startIn = (id: string, [, , script = '', , ...health]: string[]) => {
+      const port = script.includes("1538' 0A'") ? ' at 5432' : '';
+      this.log.push(`ready ${id}${port}: ${health.join()}`);
+      return Promise.resolve(Readable.from(['ready\n']));
+    };
+
+    #note(verb: string, name: string, changes: Partial<ContainerInfo>): void {
+      this.log.push(`${verb} ${name}`);
+      this.#made.set(name, { ...this.#made.get(name)!, ...changes });
+    }
+  }
+
+  test('start behind those that they come after, and are waited for', async () => {
+    const service = { image: 'one', env: [], after: [] as string[], ends: false, memoryBytes: 2 ** 28 };
+    const all = [
+      { ...service, name: 'app', image: 'none', after: ['fill', 'gone'] },
+      { ...service, name: 'fill', after: ['db'], ends: true },
+      { ...service, name: 'db', health: ['a', 'b'] as [string, string] },
+    ];
+    const engine = new SlowEngine();
+    const info = containerInfo({ ...owner, labels: { [label.services]: 'app,fill,db' } });
+    const progress = openProgress({ write: () => true }, true);
+    const buildImage = () => Promise.resolve(undefined);
+    const request = { settings: settings({ services: all }), tell: () => undefined, progress, buildImage };
+
+    await provideServices(engine as unknown as Engine, info, false, request);
+
+    expect(engine.log).toEqual([
+      ...['start cai-x-db', 'ready cai-x-db at 5432: a,b'],
+      ...['start cai-x-fill', 'end cai-x-fill', 'start cai-x-app'],
+    ]);
+  });
 });

@@ -196,7 +196,7 @@ describeIfBuilt('a Compose project', () => {
   afterAll(removeImages);
 
   test(
-    'has its other services beside the container, as it says and no more',
+    'has its other services beside the container, as it says and no more, and in its order',
     async () => {
       const workspace = newProject(
         { dockerComposeFile: '../compose.yml', service: 'app' },
@@ -204,8 +204,21 @@ describeIfBuilt('a Compose project', () => {
           ...marked,
           'compose.yml': {
             services: {
-              app: { build: '.devcontainer', depends_on: ['cache', 'db'] },
-              cache: { image: '${IMAGE:-none}', healthcheck: { test: 'redis-cli ping' }, ports: ['6379'] },
+              app: {
+                build: '.devcontainer',
+                environment: { PLACE: 'my_cache' },
+                depends_on: { filled: { condition: 'service_completed_successfully' } },
+              },
+              filled: {
+                image: serviceImage,
+                command: 'redis-cli -h my_cache set key filled',
+                depends_on: { my_cache: { condition: 'service_healthy' } },
+              },
+              my_cache: {
+                build: { context: 'cache', args: { IMAGE: '${IMAGE:-none}' } },
+                healthcheck: { test: 'redis-cli ping' },
+                ports: ['6379'],
+              },
               db: {
                 image: serviceImage,
                 command: 'postgres',
@@ -218,19 +231,24 @@ describeIfBuilt('a Compose project', () => {
             },
           },
           '.env': `IMAGE=${serviceImage}\n`,
+          'cache/Dockerfile': 'ARG IMAGE\nFROM $IMAGE\nCOPY mark /mark\n',
+          'cache/mark': 'mark\n',
         },
       );
       const cai = newUser();
       const told = (await trust(cai, workspace)).stdout.toString();
-      expect(told).toContain('/compose.yml:1: services[0].name: not set -> "cache"');
-      expect(told).toContain('service "cache": "ports" is ignored');
+      expect(told).toContain('/compose.yml:1: services[0].name: not set -> "filled"');
+      expect(told).toContain('with the service "my_cache", built from the Dockerfile "cache/Dockerfile"');
+      expect(told).toContain('service "my_cache": "ports" is ignored');
       expect(told).toContain('service "db": "volumes: ./:/workspace" is ignored');
 
-      const script = `test -e /from-devcontainer && ${shell(askRedis('PING'))} && ${shell(askPostgres)} && ${shell(ask('localhost', 6379, 'PING\\r\\n'))}`;
+      const script = `test -e /from-devcontainer && echo "$PLACE" && ${shell(ask('my_cache', 6379, 'GET key\\r\\n'))} && ${shell(askPostgres)} && ${shell(ask('localhost', 6379, 'PING\\r\\n'))}`;
       const { text } = await inside(cai, workspace, script);
 
-      expect(text).toMatch(/^\+PONG\n[NS]\n\+PONG$/);
-      expect(await servicesOf({ workspace })).toHaveLength(2);
+      expect(text).toMatch(/^my_cache\n\$6\r\nfilled\n[NS]\n\+PONG$/);
+      expect(await servicesOf({ workspace })).toHaveLength(3);
+      const [cache] = await servicesOf({ workspace }, 'my_cache');
+      expect(await docker('exec', cache!, 'cat', '/mark')).toBe('mark');
       const [id] = await servicesOf({ workspace }, 'db');
       const fields = '{{.HostConfig.Memory}}{{range .Mounts}} {{.Type}} {{.Destination}}{{end}}';
       expect(await inspect(id!, fields)).toBe(`${256 * 2 ** 20} volume /data`);

@@ -127,6 +127,7 @@ describeIfBuilt('a Compose project', () => {
       'compose.yml': {
         services: { app: { build: '.devcontainer' }, cache: { image: '${IMAGE}', ...keys } },
       },
+      'cache/Dockerfile': `FROM ${serviceImage}\n`,
       '.env': `IMAGE=${serviceImage}\n`,
     });
   afterAll(removeImages);
@@ -161,7 +162,7 @@ describeIfBuilt('a Compose project', () => {
   );
 
   attempt(
-    'an agent has a service or a mount by what it writes into a Compose file or .env',
+    'an agent has a service or a mount by what it writes into a Compose file, .env or the Dockerfile of a service',
     async () => {
       const user = newUser();
       const workspaces = await Promise.all(
@@ -170,8 +171,9 @@ describeIfBuilt('a Compose project', () => {
           `sed -i 's|"cache":{|&"volumes":["/:/host"],|' compose.yml`,
           `echo 'IMAGE=${serviceImage} # evil' > .env`,
           `rm .env; ln -s ${user.home}/evil .env`,
+          'echo "RUN touch /evil" >> cache/Dockerfile',
         ].map(async (change) => {
-          const workspace = project({});
+          const workspace = project(change.includes('Dockerfile') ? { build: './cache' } : {});
           await trust(user, workspace);
           await inside(user, workspace, change);
           return workspace;

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Host } from '../../system/host';
 import { findEngine } from '../../container/engine/find-engine';
+import { buildServiceImages } from '../../container/image/devcontainer-image';
 import { buildImage, pushImage } from '../../container/image/image';
 import { imageTagOf, shortId } from '../../container/image/image-tag';
 import { imageRequestOf } from '../../container/image/image-request';
@@ -52,6 +53,7 @@ async function build(options: Options, host: Host, named: string | undefined): P
   const how = { noCache: !options.cache, upgrade: options.upgrade === true };
   const beganAt = Date.now();
   const { id } = await buildImage(engine.images, request, how, progress);
+  await buildServiceImages(engine.images, request, how.noCache || how.upgrade, progress);
   const seconds = Math.round((Date.now() - beganAt) / 1_000);
   progress.say(`${imageTagOf(request)} is ready after ${seconds} s: ${shortId(id)}`);
   if (isPushed) {

@@ -10,6 +10,7 @@ import { killedStatus, type ContainerInfo } from '../../container/engine/contain
 import type { Engine } from '../../container/engine/engine';
 import { findEngine } from '../../container/engine/find-engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
+import { provideServiceImage } from '../../container/image/devcontainer-image';
 import { findImage, imageNotice, provideImage } from '../../container/image/image';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
@@ -163,6 +164,7 @@ export class Target {
       host,
       tell: voice.tell,
       progress: voice.progress,
+      buildImage: (name) => provideServiceImage(engine.images, request, name, voice.progress),
     });
   }
 

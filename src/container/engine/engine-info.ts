@@ -57,6 +57,8 @@ export interface ImageInfo {
   readonly command?: readonly string[];
   /** What asks that to end, as `SIGTERM`; absent: not said. */
   readonly stopSignal?: string;
+  /** TCP ports at which it says that it listens. */
+  readonly ports?: readonly number[];
   /** The processor that it is for, in the words of images: `amd64`; absent: not told. */
   readonly architecture?: string;
   /** When it was built, in milliseconds since 1970; absent: not told. */

@@ -8,7 +8,7 @@ import type { BuildEvent, ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
 import { folderContext, textContext } from './build-context';
 import { whileLocked } from './build-lock';
-import { DevcontainerImage } from './devcontainer-image';
+import { builderLock, DevcontainerImage } from './devcontainer-image';
 import {
   checkPossible,
   newest,
@@ -103,8 +103,7 @@ export class ImageBuild {
     const { tag, dockerfile, setUp } = devcontainer!;
     const { network, stateFolder, image } = this.request;
     const build = new DevcontainerImage(this.images, { tag, network, request }, this.progress);
-    // Its builder gives what it makes on the way names that are the same for all.
-    const { user } = await whileLocked(stateFolder, 'devcontainer', this.progress, () =>
+    const { user } = await whileLocked(stateFolder, builderLock, this.progress, () =>
       build.run(this.#isFresh),
     );
     const { hostUser, content } = request;

@@ -24,6 +24,7 @@ export interface DevcontainerBuild {
   /** What its variables may stand for. */
   readonly localEnv: LocalEnv;
   readonly tag: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly docker: string;
   readonly endpoint: EngineEndpoint;
   /** Names and addresses of proxies, as the environment has them. */
@@ -47,7 +48,7 @@ export async function buildDevcontainer(
   build: DevcontainerBuild,
   onLine: (line: string) => void,
 ): Promise<void> {
-  const { devcontainer, localEnv, usesHostNetwork } = build;
+  const { devcontainer, localEnv, labels, usesHostNetwork } = build;
   const folder = mkdtempSync(join(tmpdir(), 'cai-devcontainer-'));
   try {
     const place = (name: string) => {
@@ -57,7 +58,10 @@ export async function buildDevcontainer(
     const workspace = place('workspace');
     devcontainer.files.writeTo(workspace);
     const file = join(workspace, posix.relative(devcontainer.root, devcontainer.file));
-    const options = usesHostNetwork ? ['--network=host'] : [];
+    const options = [
+      ...(usesHostNetwork ? ['--network=host'] : []),
+      ...Object.entries(labels).map(([name, value]) => `--label=${name}=${value}`),
+    ];
     writeFileSync(file, JSON.stringify(buildSettings(devcontainer, localEnv, options)));
     const env = environmentOf(build, place('home'), place('tmp'));
     await run(argumentsOf(build, { workspace, file, data: place('data') }), workspace, env, onLine);

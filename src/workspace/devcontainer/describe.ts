@@ -9,11 +9,10 @@ import { hookNames } from './metadata';
 const maxFiles = 10;
 
 /** Lines for a terminal: what its image is made from, what runs inside, and the files that this is about. */
-export function describeDevcontainer({ file, root, settings, source, files }: Devcontainer): string[] {
-  const from =
-    'image' in source
-      ? `the image ${source.image}`
-      : `the Dockerfile ${quoted(posix.relative(root, source.dockerfile))}`;
+export function describeDevcontainer(content: Devcontainer): string[] {
+  const { file, root, settings, source, services, files } = content;
+  const dockerfileIn = (path: string) => `the Dockerfile ${quoted(posix.relative(root, path))}`;
+  const from = 'image' in source ? `the image ${source.image}` : dockerfileIn(source.dockerfile);
   const { features } = settings;
   const names = isObject(features) ? Object.keys(features).map((name) => quoted(name)) : [];
   const more = names.length === 0 ? '' : `, with the features ${names.join(', ')}`;
@@ -23,6 +22,11 @@ export function describeDevcontainer({ file, root, settings, source, files }: De
   return [
     `${printableCharacters(file)} describes the container that agents work in:`,
     `  built from ${from}${more}`,
+    ...services.flatMap(({ name, build }) =>
+      build === undefined
+        ? []
+        : [`  with the service ${quoted(name)}, built from ${dockerfileIn(build.dockerfile)}`],
+    ),
     ...hookNames.flatMap((name) =>
       settings[name] === undefined ? [] : [`  ${name}: ${said(settings[name])}`],
     ),

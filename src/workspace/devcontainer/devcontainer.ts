@@ -1,5 +1,6 @@
 /** A development container of a repository, as its devcontainer.json describes it. A stranger wrote it. */
 import type dockerignore from '@balena/dockerignore';
+import { createHash } from 'node:crypto';
 import { readdirSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError } from '../../errors';
@@ -7,7 +8,7 @@ import { servicesBeside, type BesideService } from './compose/beside';
 import { composeProject } from './compose/project';
 import { sourcesIn, type Sources } from './dockerfile-sources';
 import { ignoredNotice } from './ignored';
-import { imageSourceOf, type ImageSource } from './image-source';
+import { imageSourceOf, type BuildSource, type ImageSource } from './image-source';
 import { isObject, parseJson, type JsonObject } from './json';
 import { Snapshot } from './snapshot';
 import { substitute, type VariableValues } from './substitute';
@@ -51,17 +52,34 @@ export function readDevcontainer(root: string, file: string, localEnv: LocalEnv)
   const read = (path: string) => files.addFile(path)?.toString();
   const project = composeProject(usable, file, read);
   const source = imageSourceOf(usable, file, project);
-  const beside = project && servicesBeside(project, usable, file);
+  const beside = project && servicesBeside(project, usable, file, (build) => addBuild(files, build));
   const folder = posix.dirname(file);
   if (folder !== root) files.addAll(folder);
   for (const feature of localFeatures(settings)) files.addAll(posix.resolve(folder, feature));
   if ('dockerfile' in source) addBuild(files, source);
+  const digest = files.digest(file);
   return {
-    ...{ file, root, text, settings, source, files },
-    services: beside?.services ?? [],
+    ...{ file, root, text, source, files, digest },
+    settings: beside === undefined ? settings : withVariables(settings, beside.env),
+    services: (beside?.services ?? []).map((each) => withImage(each, digest, root)),
     ignored: [...ignoredNotice(quoted(file), settings), ...(beside?.notices ?? [])],
-    digest: files.digest(file),
   };
+}
+
+/** What the file itself says of a variable counts more. */
+function withVariables(settings: JsonObject, env: Readonly<Record<string, string>>): JsonObject {
+  const { containerEnv } = settings;
+  return { ...settings, containerEnv: { ...env, ...(isObject(containerEnv) && containerEnv) } };
+}
+
+/** A service whose image is built has a name for it: the same in each worktree with the same files. */
+function withImage(service: BesideService, digest: string, root: string): BesideService {
+  const { build, table } = service;
+  if (build === undefined) return service;
+  const [dockerfile, context] = [build.dockerfile, build.context].map((path) => posix.relative(root, path));
+  const madeFrom = JSON.stringify([digest, { ...build, dockerfile, context }]);
+  const hash = createHash('sha256').update(madeFrom).digest('hex').slice(0, 12);
+  return { ...service, table: { ...table, image: `containai:service-${hash}` } };
 }
 
 /** Those that lie in the repository. */
@@ -69,10 +87,7 @@ function localFeatures({ features }: JsonObject): string[] {
   return isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
 }
 
-function addBuild(
-  files: Snapshot,
-  { dockerfile, context }: Extract<ImageSource, { dockerfile: string }>,
-): void {
+function addBuild(files: Snapshot, { dockerfile, context }: BuildSource): void {
   // The build gets a copy of what was read: a context that leads out of that would be a folder of this machine.
   files.checkInside(context);
   const text = files.addText(dockerfile);

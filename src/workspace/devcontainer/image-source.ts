@@ -5,12 +5,10 @@ import { quoted } from '../../system/quoted';
 import { mainService, type ComposeProject } from './compose/project';
 import { isObject, textOf, textsIn, type JsonObject } from './json';
 
-/** Paths are absolute. */
-export type ImageSource =
-  | { readonly image: string }
-  | (Readonly<Record<'dockerfile' | 'context', string>> & BuildSettings);
+export type ImageSource = { readonly image: string } | BuildSource;
 
-interface BuildSettings {
+/** Paths are absolute. */
+export interface BuildSource extends Readonly<Record<'dockerfile' | 'context', string>> {
   readonly args: Readonly<Record<string, string>>;
   readonly target: string | undefined;
 }
@@ -35,11 +33,20 @@ export function imageSourceOf(
   const ofFile = textOf(settings.dockerFile);
   if (project !== undefined) {
     const { keys, file: from } = mainService(project, file);
-    return sourceIn(keys, { file: from, folder: project.folder }, 'the folder of the context');
+    return serviceSource(keys, from, project);
   }
   if (ofFile !== undefined)
     return dockerfileIn({ context: '.', ...(context && { context }), dockerfile: ofFile }, place);
   return sourceIn({ ...(build && { build }), ...(image && { image }) }, place);
+}
+
+/** What the keys `build` and `image` of a service say, whose file is `file`. Fails as `imageSourceOf` does. */
+export function serviceSource(
+  keys: JsonObject,
+  file: string,
+  { folder }: Pick<ComposeProject, 'folder'>,
+): ImageSource {
+  return sourceIn(keys, { file, folder }, 'the folder of the context');
 }
 
 function sourceIn(
@@ -56,7 +63,7 @@ function sourceIn(
 }
 
 /** `base`: what the Dockerfile's path is relative to; absent: the folder of the file. */
-function dockerfileIn(build: JsonObject, place: Place, base?: 'the folder of the context'): ImageSource {
+function dockerfileIn(build: JsonObject, place: Place, base?: 'the folder of the context'): BuildSource {
   const context = posix.resolve(place.folder, textOf(build.context) ?? '.');
   const name = textOf(build.dockerfile) ?? (base && 'Dockerfile');
   if (name === undefined)

@@ -149,8 +149,8 @@ describe('the services of a Compose project', () => {
 
     const { config, origins } = load(root);
     expect(config.services).toEqual([
-      { name: 'db', image: 'p:17', env: ['A=a'], memoryBytes: 2 ** 30 },
-      { name: 'cache', image: 'r', env: [], command: ['x'], memoryBytes: 2 ** 30 },
+      { name: 'db', image: 'p:17', env: ['A=a'], after: [], ends: false, memoryBytes: 2 ** 30 },
+      { name: 'cache', image: 'r', env: [], after: [], ends: false, command: ['x'], memoryBytes: 2 ** 30 },
     ]);
     expect(origins().find((each) => each.name === 'services[1].image')!.from).toEqual([
       `${join(root, compose)}:4`,
@@ -220,13 +220,15 @@ describe('the services of a Compose project', () => {
     const root = newRoot({
       ...files,
       [compose]:
-        'services:\n  app: { image: a }\n  my_db: { image: p }\n  b: { image: -v }\n  c: { image: c }\n',
+        'services:\n  app: { image: a }\n  my.db: { image: p }\n  b: { image: -v }\n  c: { image: c }\n',
     });
     trust(root);
 
     expect(load(root).config.services.map((each) => each.name)).toEqual(['c']);
     expect(why(root)).toEqual([
-      expect.stringMatching(/service "my_db" is not started, because its "name" must be a name such as "db"/),
+      expect.stringMatching(
+        /service "my\.db" is not started, because its "name" must be a name such as "db"/,
+      ),
       expect.stringMatching(/service "b" is not started, because its "image" must be the name of an image/),
     ]);
   });

@@ -45,7 +45,7 @@ describe('planOf', () => {
   });
 
   it('gives this machine a name where ports of it are reached, beside those of services', () => {
-    const services = [{ name: 'db', image: 'postgres', env: [], memoryBytes: 1 }];
+    const services = [{ name: 'db', image: 'postgres', env: [], after: [], ends: false, memoryBytes: 1 }];
 
     expect(plan()).not.toHaveProperty('loopbackNames');
     expect(plan({ namesMachine: true, services }).loopbackNames).toEqual(['db', 'host.docker.internal']);

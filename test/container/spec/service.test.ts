@@ -10,7 +10,14 @@ import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 import { circumstances, settings } from '../given';
 
-const service: Service = { name: 'db', image: 'postgres', env: ['A=b=c', 'E='], memoryBytes: 2 ** 28 };
+const service: Service = {
+  name: 'db',
+  image: 'postgres',
+  env: ['A=b=c', 'E='],
+  after: [],
+  ends: false,
+  memoryBytes: 2 ** 28,
+};
 const image: ImageInfo = {
   id: 'sha256:i',
   tags: [],

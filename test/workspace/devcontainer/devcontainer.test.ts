@@ -1,4 +1,4 @@
-import fs, { appendFileSync, mkdirSync, symlinkSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSettings } from '../../../src/workspace/devcontainer/build-settings';
 import { describeDevcontainer } from '../../../src/workspace/devcontainer/describe';
@@ -131,6 +131,50 @@ describe('readDevcontainer', () => {
     symlinkSync(join(newProject(), '.devcontainer'), join(root, '.devcontainer'));
 
     expect(() => read(root)).toThrow('leads out of');
+  });
+});
+
+describe('a service of a Compose project that is built', () => {
+  const project = (changes: Readonly<Record<string, string>> = {}) =>
+    newRoot({
+      [name]: { dockerComposeFile: '../c.yml', service: 'app' },
+      'c.yml': { services: { app: { image: 'a', environment: { A: 'a' } }, my_db: { build: './db' } } },
+      'db/Dockerfile': 'FROM debian\nCOPY init.sql /\n',
+      'db/init.sql': 'select 1',
+      'db/unread': '',
+      ...changes,
+    });
+
+  test('is read with what its Dockerfile copies, which decides about the name of its image', () => {
+    const root = project();
+    const { files, services, digest, settings } = read(root);
+    const [service] = services;
+
+    expect(service).toMatchObject({ name: 'my_db', build: { dockerfile: join(root, 'db/Dockerfile') } });
+    expect(service!.table.image).toMatch(/^containai:service-[\da-f]{12}$/);
+    expect([...files.files.keys()]).toEqual([name, 'c.yml', 'db/Dockerfile', 'db/init.sql']);
+    expect(settings.containerEnv).toEqual({ A: 'a' });
+    expect(read(project()).services[0]!.table).toEqual(service!.table);
+    for (const path of ['db/Dockerfile', 'db/init.sql']) {
+      const other = read(project({ [path]: 'FROM debian\nCOPY init.sql /\n ' }));
+      expect(other.digest).not.toBe(digest);
+      expect(other.services[0]!.table.image).not.toBe(service!.table.image);
+    }
+  });
+
+  test('is shown before somebody agrees', () => {
+    expect(describeDevcontainer(read(project()))[2]).toBe(
+      '  with the service "my_db", built from the Dockerfile "db/Dockerfile"',
+    );
+  });
+
+  test('does not start where what it is built from lies outside', () => {
+    const root = project();
+    rmSync(join(root, 'db'), { recursive: true });
+    symlinkSync(join(project(), 'db'), join(root, 'db'));
+
+    expect(read(root).services).toEqual([]);
+    expect(read(root).ignored.at(-1)).toMatch(/service "my_db" is not started, because .* leads out of/);
   });
 });
 

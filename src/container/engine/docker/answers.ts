@@ -105,9 +105,14 @@ export function imageInfoOf(answer: unknown): ImageInfo {
       readonly Entrypoint?: readonly string[] | null;
       readonly Cmd?: readonly string[] | null;
       readonly StopSignal?: string | null;
+      readonly ExposedPorts?: Readonly<Record<string, unknown>> | null;
     } | null;
   };
   const [user] = Config?.User?.split(':') ?? [];
+  // Docker adds the protocol where the Dockerfile has none.
+  const ports = Object.keys(Config?.ExposedPorts ?? {}).flatMap(
+    (each) => /^(\d+)\/tcp$/.exec(each)?.[1] ?? [],
+  );
   return {
     id: Id,
     tags: RepoTags ?? [],
@@ -117,6 +122,7 @@ export function imageInfoOf(answer: unknown): ImageInfo {
     ...(Config?.Entrypoint && { entrypoint: Config.Entrypoint }),
     ...(Config?.Cmd && { command: Config.Cmd }),
     ...(Config?.StopSignal && { stopSignal: Config.StopSignal }),
+    ...(ports.length > 0 && { ports: ports.map(Number) }),
     ...(Architecture !== undefined && { architecture: Architecture }),
   };
 }

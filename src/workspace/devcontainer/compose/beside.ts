@@ -2,54 +2,77 @@
 import { CaiError } from '../../../errors';
 import { quoted } from '../../../system/quoted';
 import { ignoredSentence, isSaid } from '../ignored';
+import { serviceSource, type BuildSource, type ImageSource } from '../image-source';
 import { isObject, textOf, textsIn, textsOf, wordOf, type Json, type JsonObject } from '../json';
 import { byName, type ComposeProject, type ProjectService } from './project';
 import { sizeOf, wordsOf } from './words';
 import { withoutEnd } from '../../../system/paths/without-end';
 
+/** A service that runs beside the container of the agents. */
 export interface BesideService {
   readonly name: string;
   /** The keys of `[[services]]` by their names, `undefined` for those without a value; not checked. */
   readonly table: Readonly<Record<string, unknown>>;
   /** Where a file has it: `FILE:LINE`. */
   readonly from: string;
+  /** What its image is built from; absent: `table` says which image is pulled. */
+  readonly build?: BuildSource;
 }
 
 /** What there is, and a sentence for each service of which something is not done. */
 interface Beside {
+  /** The variables of the service that becomes the container of the agents. */
+  readonly env: Readonly<Record<string, string>>;
   readonly services: readonly BesideService[];
   readonly notices: readonly string[];
 }
 
 const taken = [
   'image',
+  'build',
   'command',
   'environment',
   'env_file',
   'healthcheck',
   'volumes',
+  'depends_on',
   'mem_limit',
   'deploy',
 ];
 /** Without them a service is the same, beside one container and for nobody else. */
 const harmless = [
-  ...['depends_on', 'restart', 'container_name', 'labels', 'annotations', 'logging', 'expose', 'profiles'],
-  ...['attach', 'tty', 'stdin_open', 'pull_policy', 'stop_grace_period', 'init'],
+  ...['restart', 'container_name', 'labels', 'annotations', 'logging', 'expose', 'profiles', 'attach'],
+  ...['tty', 'stdin_open', 'pull_policy', 'stop_grace_period', 'init'],
 ];
 
-/** `file`: the devcontainer.json with these settings. */
-export function servicesBeside(project: ComposeProject, settings: JsonObject, file: string): Beside {
+/** Of `build`; all else of it would reach more than the context, or changes nothing. */
+const takenOfBuild = ['context', 'dockerfile', 'args', 'target'];
+
+/** `file`: the devcontainer.json with these settings. `addBuild` reads what an image is built from; it fails with `CaiError('CONFIG')`. */
+export function servicesBeside(
+  project: ComposeProject,
+  settings: JsonObject,
+  file: string,
+  addBuild: (source: BuildSource) => void,
+): Beside {
   const services: BesideService[] = [];
   const notices = [
-    `${quoted(file)}: only the image of the service ${quoted(project.service)} is used: its other settings are ignored`,
+    `${quoted(file)}: only the image and the variables of the service ${quoted(project.service)} are used: its other settings are ignored`,
     ...project.including.map((each) => ignoredSentence(quoted(each), ['include'])),
   ];
-  for (const name of chosen(project, settings)) {
+  const { names, completed } = chosen(project, settings);
+  for (const name of names) {
     const service = project.services.get(name);
     try {
       if (service === undefined) throw new CaiError('CONFIG', 'no Compose file has it');
-      const { table, ignored } = new Reader(name, service, project).run();
-      services.push({ name, table, from: `${service.file}:${service.line}` });
+      const { source, table, ignored } = new Reader(name, service, project).run(completed.has(name));
+      const from = `${service.file}:${service.line}`;
+      if ('dockerfile' in source) addBuild(source);
+      services.push({
+        name,
+        from,
+        ...('image' in source ? { table: { ...table, ...source } } : { table, build: source }),
+      });
       if (ignored.length > 0)
         notices.push(ignoredSentence(`${quoted(service.file)}: service ${quoted(name)}`, ignored));
     } catch (reason) {
@@ -57,7 +80,23 @@ export function servicesBeside(project: ComposeProject, settings: JsonObject, fi
       notices.push(notStarted(service?.file ?? file, name, reason.message));
     }
   }
-  return { services, notices };
+  return { env: ownVariables(project, notices), services, notices };
+}
+
+function ownVariables(project: ComposeProject, notices: string[]): Beside['env'] {
+  const { service: name, services } = project;
+  try {
+    const variables = new Reader(name, services.get(name)!, project).env();
+    return Object.fromEntries(
+      variables.map((each) => [each.replace(/=.*/s, ''), each.slice(each.indexOf('=') + 1)]),
+    );
+  } catch (reason) {
+    if (!(reason instanceof CaiError)) throw reason;
+    notices.push(
+      `${quoted(services.get(name)!.file)}: the variables of the service ${quoted(name)} are not set, because ${reason.message}`,
+    );
+    return {};
+  }
 }
 
 /** That a service does not run. */
@@ -65,18 +104,33 @@ export function notStarted(file: string, name: string, why: string): string {
   return `${quoted(file)}: the service ${quoted(name)} is not started, because ${why}`;
 }
 
-/** As Compose starts them: those that are named, else all without a profile, and what these depend on. */
-function chosen({ service, services }: ComposeProject, { runServices }: JsonObject): Set<string> {
+/**
+ * As Compose starts them: those that are named, else all without a profile, and what these depend on; those of them that
+ * others want to have ended.
+ */
+function chosen({ service, services }: ComposeProject, { runServices }: JsonObject) {
   const named = textsOf(runServices);
   const all = [...services].filter(([, { keys }]) => !isSaid(keys.profiles)).map(([name]) => name);
   const names = new Set([service, ...(named.length > 0 ? named : all)]);
+  const completed = new Set<string>();
   // A set goes on to what is added to it meanwhile.
   for (const name of names) {
-    const on = services.get(name)?.keys.depends_on;
-    for (const each of isObject(on) ? Object.keys(on) : textsOf(on)) names.add(each);
+    for (const [each, condition] of dependencies(services.get(name)?.keys)) {
+      names.add(each);
+      if (condition === 'service_completed_successfully') completed.add(each);
+    }
   }
   names.delete(service);
-  return names;
+  return { names, completed };
+}
+
+/** Names of services, each with what is to be so before this one starts. */
+function dependencies({ depends_on: on }: JsonObject = {}): (readonly [string, Json])[] {
+  if (!isObject(on)) return textsOf(on).map((name) => [name, 'service_started']);
+  return Object.entries(on).map(([name, how]) => [
+    name,
+    (isObject(how) ? how.condition : undefined) ?? 'service_started',
+  ]);
 }
 
 /** Reads one service. */
@@ -86,31 +140,42 @@ class Reader {
 
   constructor(
     private readonly name: string,
-    { keys }: ProjectService,
+    private readonly service: ProjectService,
     private readonly project: ComposeProject,
   ) {
+    const { keys } = service;
     const wanted = Object.entries(keys).filter(([key]) => taken.includes(key));
     this.#keys = project.variables.replacedIn(Object.fromEntries(wanted)) as JsonObject;
     this.#ignored = others(keys, [...taken, ...harmless]).filter((key) => !key.startsWith('x-'));
-    if (textOf(keys.image) === undefined)
-      throw new CaiError(
-        'CONFIG',
-        keys.build === undefined ? 'it has no "image"' : 'it has only "build", and cai pulls an "image"',
-      );
   }
 
-  /** Fails with `CaiError('CONFIG')` for a service that would not be what the file says. */
-  run() {
+  /** `ends`: whether it ends by itself. Fails with `CaiError('CONFIG')` for a service that would not be what the file says. */
+  run(ends: boolean) {
+    const after = dependencies(this.#keys).flatMap(([name, condition]) =>
+      condition === 'service_started' || name === this.project.service ? [] : [name],
+    );
     const table = {
       name: this.name,
-      image: this.#keys.image,
       command: this.#command(this.#keys.command),
-      env: this.#env(),
+      env: this.env(),
+      after: after.length > 0 ? after : undefined,
+      ends: ends || undefined,
       health: this.#health(),
       volume: this.#volume(),
       memory: this.#memory(),
     };
-    return { table, ignored: this.#ignored };
+    return { source: this.#source(), table, ignored: this.#ignored };
+  }
+
+  #source(): ImageSource {
+    const { build, image = null } = this.#keys;
+    if (build !== undefined && isSaid(build)) {
+      this.#ignored.push(...others(build, takenOfBuild).map((key) => `build.${key}`));
+      return serviceSource({ build }, this.service.file, this.project);
+    }
+    const name = textOf(image);
+    if (name === undefined) throw new CaiError('CONFIG', 'it has no "image" and no "build"');
+    return { image: name };
   }
 
   #command(value: Json | undefined): readonly string[] | undefined {
@@ -122,7 +187,8 @@ class Reader {
     throw new CaiError('CONFIG', 'its "command" has a quotation mark without an end, or is no list of words');
   }
 
-  #env(): string[] {
+  /** Its variables, each `NAME=value`. Fails with `CaiError('CONFIG')`. */
+  env(): string[] {
     const found = new Map<string, string>();
     const files = [this.#keys.env_file ?? []].flat() as readonly Json[];
     for (const each of files) {

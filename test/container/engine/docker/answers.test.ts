@@ -49,6 +49,12 @@ describe('what an engine leaves out', () => {
   });
 });
 
+test('an image tells the TCP ports at which it listens', () => {
+  const ExposedPorts = { '5432/tcp': {}, '53/udp': {} };
+
+  expect(imageInfoOf({ Id: '1', Config: { ExposedPorts } })).toMatchObject({ ports: [5_432] });
+});
+
 describe('fileIn', () => {
   test.each([
     ['a file', { name: 'x' }, 'content'],

@@ -14,8 +14,11 @@ function beside(files: Readonly<Record<string, object | string>>, more: JsonObje
     const content = files[path];
     return typeof content === 'object' ? JSON.stringify(content) : content;
   })!;
-  const { services, notices } = servicesBeside(project, settings, file);
-  return { services, notices: notices.slice(1), first: notices[0] };
+  const { services, notices, env } = servicesBeside(project, settings, file, ({ dockerfile }) => {
+    if (!dockerfile.startsWith('/w/'))
+      throw new CaiError('CONFIG', `"${dockerfile}" is not in the workspace "/w"`);
+  });
+  return { services, notices: notices.slice(1), first: notices[0], env };
 }
 
 /** The one service of a file, besides "app". */
@@ -24,7 +27,7 @@ function one(service: object, files: Readonly<Record<string, string>> = {}) {
     '/w/c.yml': { services: { app: { image: 'a' }, db: { image: 'i', ...service } } },
     ...files,
   });
-  return { table: services[0]?.table, notices };
+  return { table: services[0]?.table, build: services[0]?.build, notices };
 }
 
 const ignored = (keys: string) =>
@@ -36,8 +39,84 @@ describe('servicesBeside', () => {
     expect(beside({ '/w/c.yml': { services: { app: { image: 'a' } } } })).toEqual({
       services: [],
       notices: [],
-      first: `"${file}": only the image of the service "app" is used: its other settings are ignored`,
+      env: {},
+      first: `"${file}": only the image and the variables of the service "app" are used: its other settings are ignored`,
     });
+  });
+
+  test('gives the agents the variables of their service', () => {
+    const app = { image: 'a', environment: { A: '${X}', B: 'b=b', HOME: null }, env_file: '.env' };
+
+    expect(beside({ '/w/c.yml': { services: { app } }, '/w/.env': 'X=x\n' }).env).toEqual({
+      X: 'x',
+      A: 'x',
+      B: 'b=b',
+    });
+    expect(beside({ '/w/c.yml': { services: { app } } })).toMatchObject({
+      env: {},
+      notices: [
+        '"/w/c.yml": the variables of the service "app" are not set, because its "env_file" ".env" is not there',
+      ],
+    });
+  });
+
+  test.each<[string, object, string, object]>([
+    [
+      'a folder',
+      { build: './db' },
+      '"x"',
+      { dockerfile: '/w/db/Dockerfile', context: '/w/db', args: {}, target: undefined },
+    ],
+    [
+      'a Dockerfile, also where it names an image',
+      {
+        image: 'mine:1',
+        build: {
+          context: '.',
+          dockerfile: 'a/D',
+          args: ['A=${X}', 'HOME'],
+          target: 't',
+          ssh: ['default'],
+          network: 'host',
+        },
+      },
+      '"build.ssh" and "build.network" are',
+      { dockerfile: '/w/a/D', context: '/w', args: { A: 'x' }, target: 't' },
+    ],
+  ])('has an image built from %s', (_, service, keys, build) => {
+    const found = one({ image: null, ...service }, { '/w/.env': 'X=x\n' });
+
+    expect(found).toEqual({
+      table: { name: 'db', env: [] },
+      build,
+      notices: keys === '"x"' ? [] : [ignored(keys)],
+    });
+  });
+
+  test('starts services in the order that they ask for', () => {
+    const condition = (name: string) => ({ condition: `service_${name}` });
+    const on = {
+      app: condition('healthy'),
+      two: condition('healthy'),
+      three: condition('completed_successfully'),
+      four: condition('started'),
+    };
+    const services = {
+      app: { image: 'a' },
+      one: { image: 'a', depends_on: on },
+      two: { image: 'a' },
+      three: { image: 'a' },
+      four: { image: 'a', depends_on: ['two'] },
+    };
+
+    expect(
+      beside({ '/w/c.yml': { services } }).services.map(({ table }) => [table.after, table.ends]),
+    ).toEqual([
+      [['two', 'three'], undefined],
+      [undefined, undefined],
+      [undefined, true],
+      [undefined, undefined],
+    ]);
   });
 
   test.each<[string, object, object]>([
@@ -93,8 +172,9 @@ describe('servicesBeside', () => {
   });
 
   test.each<[object, string]>([
-    [{ image: null }, 'it has no "image"'],
-    [{ image: null, build: '.' }, 'it has only "build", and cai pulls an "image"'],
+    [{ image: null }, 'it has no "image" and no "build"'],
+    [{ image: null, build: '../db' }, '"/db/Dockerfile" is not in the workspace "/w"'],
+    [{ image: null, build: { dockerfile: '/etc/passwd' } }, '"/etc/passwd" is not in the workspace "/w"'],
     [{ command: 'a "b' }, 'its "command" has a quotation mark without an end, or is no list of words'],
     [{ command: [{}] }, 'its "command" has a quotation mark without an end, or is no list of words'],
     [{ mem_limit: 'much' }, 'its limit of memory is no size'],
