@@ -11,6 +11,7 @@ import type { Devcontainer, LocalEnv } from '../../workspace/devcontainer/devcon
 import { CaiError, messageOf } from '../../errors';
 import { safeProgram } from '../../system/paths/safe-program';
 import { packageFile } from '../../system/files/package-file';
+import { worktreeAt } from '../../workspace/worktrees/worktrees';
 import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
 /** What decides about an image. */
@@ -58,6 +59,9 @@ export function imageRequestOf(
     JSON.stringify([base, dockerfile, apt, packages]);
   const isUsersOwn = said(config.image) === said(own);
   const devcontainer = devcontainerOf(host, config);
+  // A worktree with the same files has the image of its repository, which is there already.
+  const origin =
+    isUsersOwn && root !== undefined ? worktreeAt(host.folders.state, root)?.repository : undefined;
   return {
     agent,
     packages: configured?.packages ?? known?.packages ?? [],
@@ -65,7 +69,7 @@ export function imageRequestOf(
     network: config.network,
     stateFolder: host.folders.state,
     registry: config.image.registry,
-    ...(root !== undefined && (!isUsersOwn || devcontainer !== undefined) && { repository: root }),
+    ...(root !== undefined && (!isUsersOwn || devcontainer !== undefined) && { repository: origin ?? root }),
     ...(devcontainer !== undefined && { devcontainer, madeFrom: madeFromOf(devcontainer) }),
     ...(installation !== undefined && { installation }),
   };

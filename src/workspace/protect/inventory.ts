@@ -234,6 +234,16 @@ export function fileIn(state: string): { readonly mode: number; readonly digest:
   return digest === undefined ? undefined : { mode: parseInt(mode!, 8), digest };
 }
 
+/**
+ * Whether a file is what git itself puts into the folder of each linked worktree: it leads to the git folder around that,
+ * whose own files are looked at. `path`: below a workspace or its git folder.
+ */
+export function isUsualCommonFolder(path: string, state: string): boolean {
+  return (
+    /^(?:\.git\/)?worktrees\/[^/]+\/commondir$/.test(path) && fileIn(state)?.digest === digestOf('../..\n')
+  );
+}
+
 /** Target of a link, from its state; `undefined` if that is of something else. */
 export function linkIn(state: string): string | undefined {
   return state.startsWith('link ') ? state.slice('link '.length) : undefined;

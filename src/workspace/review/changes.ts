@@ -12,7 +12,14 @@ import {
   writeTold,
   type Baseline,
 } from '../protect/baseline';
-import { contentsOf, fileIn, placesIn, unitsIn, type Content } from '../protect/inventory';
+import {
+  contentsOf,
+  fileIn,
+  isUsualCommonFolder,
+  placesIn,
+  unitsIn,
+  type Content,
+} from '../protect/inventory';
 import { differsInUpstreams } from './upstreams';
 
 /** A file that is not as its baseline has it. */
@@ -110,15 +117,17 @@ function changesOf(state: string, root: string, folder: string, baseline: Baseli
   const there = places.flatMap(({ path, unit }, index): Change[] => {
     const now = contents[index]!;
     const before = baseline?.states.get(path);
-    if (now.state === before || isUpstreamOf(path, now, before, (digest) => copyOf(state, folder, digest)))
-      return [];
+    if (now.state === before || isUsualCommonFolder(path, now.state)) return [];
+    if (isUpstreamOf(path, now, before, (digest) => copyOf(state, folder, digest))) return [];
     const kind = baseline === undefined ? 'unknown' : before === undefined ? 'new' : 'changed';
     return [
       { kind, folder, path, name: nameOf(root, folder, path), before, now, isInKnown: isInKnown(unit) },
     ];
   });
   const paths = new Set(places.map(({ path }) => path));
-  const gone = [...(baseline?.states ?? [])].filter(([path]) => !paths.has(path));
+  const gone = [...(baseline?.states ?? [])].filter(
+    ([path, before]) => !paths.has(path) && !isUsualCommonFolder(path, before),
+  );
   return [
     ...there,
     ...gone.map(([path, before]): Change => {

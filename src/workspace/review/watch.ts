@@ -4,7 +4,15 @@
  */
 import { stat, statfs } from 'node:fs/promises';
 import * as baselines from '../protect/baseline';
-import { contentOf, costOf, identityOf, placesIn, unitsIn, type ProtectedPlace } from '../protect/inventory';
+import {
+  contentOf,
+  costOf,
+  identityOf,
+  isUsualCommonFolder,
+  placesIn,
+  unitsIn,
+  type ProtectedPlace,
+} from '../protect/inventory';
 import { isInside } from '../../system/paths/is-inside';
 
 /** Local file systems (statfs(2)): ext2 to ext4, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs. */
@@ -103,7 +111,7 @@ export class Watch {
         state = room < 0 ? marks : contentOf(folder, place).state;
         known.set(path, { marks, state });
       }
-      if (state === baseline.states.get(path)) return false;
+      if (state === baseline.states.get(path) || isUsualCommonFolder(path, state)) return false;
       // A file that was deleted and made again is told again.
       const said = `${state} ${place.stats === undefined ? '' : place.stats.birthtimeMs}`;
       if (said === told.get(path)) return false;

@@ -7,6 +7,7 @@ import { imageTagOf } from '../../../src/container/image/image-tag';
 import { readDevcontainer } from '../../../src/workspace/devcontainer/devcontainer';
 import { forgetAgentFolder, rememberAgentFolders } from '../../../src/system/paths/agent-folders';
 import { loadConfig, type Config } from '../../../src/config/config';
+import { record } from '../../../src/workspace/records';
 import { newRoot } from '../../workspace/devcontainer/files';
 import { newFolder } from '../../support/temp-folder';
 
@@ -55,6 +56,26 @@ describe('imageRequestOf', () => {
     expect(imageRequestOf(host, added, '/w', 'claude').repository).toBe('/w');
     expect(imageRequestOf(host, narrowed, '/w', 'claude')).not.toHaveProperty('repository');
     expect(imageRequestOf(host, own, '/w', 'claude')).not.toHaveProperty('repository');
+  });
+
+  test('gives a worktree the image of its repository, unless its own configuration has a say in it', () => {
+    const repository = newRoot({ '.devcontainer.json': { image: 'debian' } });
+    const tree = newRoot({ '.devcontainer.json': { image: 'debian' } });
+    const made = { repository, branch: 'cai/a', base: 'b', isOfSession: true };
+    record(host.folders.state, 'worktrees', tree, JSON.stringify(made));
+    const requestFor = (root: string, changes: Partial<Config['image']> = {}) => {
+      const { image, devcontainer, ...rest } = loadConfig(host);
+      const trusted = readDevcontainer(root, join(root, '.devcontainer.json'), {});
+      const config: Config = {
+        ...rest,
+        image: { ...image, ...changes },
+        devcontainer: { ...devcontainer, trusted },
+      };
+      return imageRequestOf(host, config, root, 'claude');
+    };
+
+    expect(imageTagOf(requestFor(tree))).toBe(imageTagOf(requestFor(repository)));
+    expect(requestFor(tree, { base: 'theirs:1' }).repository).toBe(tree);
   });
 
   test('gives what a development container says an image of its own, and another with each change', () => {

@@ -2,6 +2,7 @@ import { chmodSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { folderFor, readTold, recordBaseline, writeTold } from '../../../src/workspace/protect/baseline';
 import { accept, changesIn, forgetTold } from '../../../src/workspace/review/changes';
+import { Watch } from '../../../src/workspace/review/watch';
 import { newFolder } from '../../support/temp-folder';
 import { root, state, write } from '../protect/recorded-root';
 
@@ -26,6 +27,25 @@ test('what is new, changed, made executable or gone is told, in all folders of s
     'new .zed/tasks.json',
     'new app/.mcp.json',
   ]);
+});
+
+test('what git itself puts into the folder of each worktree is not told, unless it leads elsewhere', () => {
+  const tree = '.git/worktrees/tree';
+  write('.git/HEAD', 'ref: refs/heads/main\n');
+  write('.git/worktrees/earlier/commondir', '../..\n');
+  recordBaseline(state, root);
+  const watch = new Watch(state, root);
+  rmSync(join(root, '.git/worktrees/earlier'), { recursive: true });
+  write(`${tree}/commondir`, '../..\n');
+  const told: string[] = [];
+  watch.look([root], ({ changed }) => told.push(...changed));
+  expect([found(), told]).toEqual([[], []]);
+
+  write(`${tree}/commondir`, '../../..\n');
+  write(`${tree}/config.worktree`);
+  write('.git/commondir', '../..\n');
+
+  expect(found()).toEqual(['new .git/commondir', `new ${tree}/commondir`, `new ${tree}/config.worktree`]);
 });
 
 test('upstreams of branches in the configuration of git are not told, unless there is more', () => {
