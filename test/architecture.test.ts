@@ -94,6 +94,7 @@ describe('the sources', () => {
           'workspace/devcontainer/cli',
         ],
         ...['system/process-group', 'agent/editor-token', 'agent/cai-program', 'system/process-identity'],
+        'system/streams/printed',
       ]),
     ).toEqual([]);
   });
@@ -146,6 +147,7 @@ describe('the sources', () => {
     expect(
       strayUses(sources, 'write', [
         'system/streams/turn-writer',
+        'system/streams/printed',
         'rpc/status',
         'commands/',
         'cursor/main',

@@ -1,6 +1,5 @@
 /** All commands but `cai --acp`, in one bundle; each is loaded only when it is run. */
 import { catalog } from '../agent/catalog';
-import { brokenPipeStatus } from '../container/ssh/relay';
 import { CaiError } from '../errors';
 import type { Host } from '../system/host';
 import type { Declaration } from './support/command';
@@ -132,7 +131,7 @@ export function help(): number {
   return 0;
 }
 
-/** Runs a command; ends the process when nobody reads what it prints. Rejects with `USAGE` for an unknown name. */
+/** Runs a command. Rejects with `USAGE` for an unknown name. */
 export async function run(name: string, args: readonly string[], host: Host): Promise<number> {
   if (name === 'complete') return await (await import('./setup/completion')).complete(args, known, host);
   const load = ownValue(internalCommands, name) ?? ownValue(commands, name);
@@ -147,7 +146,6 @@ export async function run(name: string, args: readonly string[], host: Host): Pr
     const hint = meant === undefined ? '' : `, did you mean "${meant}"?`;
     throw new CaiError('USAGE', `"${name}" is not a command${hint}: see "cai --help"`);
   }
-  process.stdout.on('error', () => process.exit(brokenPipeStatus));
   const status = await (await load()).run(args, host);
   const { noticeUpdate, wantsNotice } = await import('./support/update-notice');
   if (wantsNotice(name, args, host)) noticeUpdate(host);

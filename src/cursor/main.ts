@@ -5,6 +5,7 @@ import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { version } from '../../package.json';
 import { CaiError } from '../errors';
 import { hostOf } from '../system/paths/search-path';
+import { allPrinted, endWithReader } from '../system/streams/printed';
 import { printable, quotedLines } from '../system/quoted';
 import { Account } from './account';
 import { CursorAgent } from './agent';
@@ -37,11 +38,9 @@ const questions = ['usage', 'status', 'models'] as const;
 /** The arguments are those behind the program's name; resolves with the exit status once stdin has ended. */
 export async function main(args: readonly string[]): Promise<number> {
   const [first] = args;
-  if (first === '--help' || first === '-h' || first === '--version') {
-    process.stdout.write(first === '--version' ? `cai-cursor ${version}\n` : help);
-    return 0;
-  }
   try {
+    if (first === '--version') return await print(`cai-cursor ${version}\n`);
+    if (first === '--help' || first === '-h') return await print(help);
     return await run(wishOf(args), args);
   } catch (error) {
     if (!(error instanceof CaiError)) throw error;
@@ -66,14 +65,20 @@ async function run({ adapter, model, isLasting, extraArgs }: Wish, args: readonl
       status: async () => await account.status(),
       models: async () => ({ models: await account.models() }),
     };
-    process.stdout.write(`${quotedLines(await answers[question]())}\n`);
-    return 0;
+    return await print(`${quotedLines(await answers[question]())}\n`);
   }
   const isNative =
     adapter === 'native' ||
     (adapter === 'auto' && (await hasAcp(program, host.cwd, join(state, 'cursor-acp.json'))));
   if (isNative) return await serveNative(program, host.cwd, extraArgs, model);
   await serve(new CursorAgent({ program, account, store, model, extraArgs, log: say }));
+  return 0;
+}
+
+async function print(text: string): Promise<number> {
+  endWithReader();
+  process.stdout.write(text);
+  await allPrinted();
   return 0;
 }
 

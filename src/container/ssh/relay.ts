@@ -1,8 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
+import { brokenPipeStatus } from '../../system/streams/printed';
 import type { RemoteProcess } from './remote-process';
-
-/** Exit status of a program that writes to a reader who has gone: 128 and the number of SIGPIPE. */
-export const brokenPipeStatus = 141;
 
 /**
  * Joins a command to our own streams, byte by byte. The end of stdin is passed on and ends nothing. Resolves with
