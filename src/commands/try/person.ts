@@ -30,15 +30,16 @@ export class Person extends EventEmitter<{ interrupt: []; line: [string | undefi
   }
 
   /**
-   * Resolves with one of these words, typed after the call; `undefined` if the person leaves, or says Ctrl+C. `short`:
-   * what else is understood, and as which of them.
+   * Resolves with one of these words, typed after the call; `undefined` if the person leaves, or once the question is
+   * `withdrawn`. `short`: what else is understood, and as which of them. One question at a time.
    */
   async answer(
     words: readonly string[],
     short: Readonly<Record<string, string>>,
+    withdrawn: AbortSignal,
   ): Promise<string | undefined> {
     for (;;) {
-      const given = (await this.#next(`  ${words.join(', ')}? `))?.trim().toLowerCase();
+      const given = (await this.#next(`  ${words.join(', ')}? `, withdrawn))?.trim().toLowerCase();
       if (given === undefined) return undefined;
       const word = ownValue(short, given) ?? given;
       if (words.includes(word)) return word;
@@ -51,21 +52,15 @@ export class Person extends EventEmitter<{ interrupt: []; line: [string | undefi
     this.#terminal.close();
   }
 
-  async #next(prompt: string): Promise<string | undefined> {
+  async #next(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
     if (this.#isGone) return undefined;
     this.#terminal.setPrompt(prompt);
     this.#terminal.prompt();
-    const interrupted = new AbortController();
-    const stop = (): void => interrupted.abort();
-    const isAsked = this.listenerCount('interrupt') > 0;
-    if (isAsked) this.once('interrupt', stop);
     try {
-      const [line] = (await once(this, 'line', { signal: interrupted.signal })) as [string | undefined];
+      const [line] = (await once(this, 'line', { signal })) as [string | undefined];
       return line;
     } catch {
       return undefined;
-    } finally {
-      this.off('interrupt', stop);
     }
   }
 }

@@ -1,4 +1,5 @@
 /** `cai try`: turns with an agent in the terminal, through `cai --acp`, as an editor has them. */
+import { constants } from 'node:os';
 import { text as allOf } from 'node:stream/consumers';
 import { version } from '../../../package.json';
 import { ownProgram } from '../../agent/cai-program';
@@ -6,11 +7,12 @@ import { loadConfig } from '../../config/config';
 import { CaiError, rpcCode } from '../../errors';
 import type { Host } from '../../system/host';
 import { declare } from '../support/command';
+import { endSignals } from '../support/end-signals';
 import { paintFor, plain, tell } from '../support/terminal';
 import { Client, Ended, Refusal, type Json } from './client';
 import { onMockHost } from './mock';
 import { Person } from './person';
-import { questionOf, View } from './view';
+import { View } from './view';
 
 /** Resolves with the exit status. */
 export const run = declare<{ readonly mock?: true }>({
@@ -45,6 +47,7 @@ async function talk(name: string | undefined, words: string, host: Host, hint?: 
   const person = given === '' ? new Person() : undefined;
   // What is logged is for `cai logs`; here it would stand between the agent's words.
   const env = { CAI_LOG_LEVEL: 'silent', ...host.env };
+  const questions = new Questions(view, person);
   const client = new Client(
     ownProgram(['--acp', agent]),
     { cwd: host.cwd, env },
@@ -53,26 +56,44 @@ async function talk(name: string | undefined, words: string, host: Host, hint?: 
         if (method === 'session/update') view.update(params);
       },
       onRequest: (method, params) =>
-        method === 'session/request_permission' ? permission(params, view, person) : undefined,
+        method === 'session/request_permission' ? questions.ask(params) : undefined,
     },
   );
+  let signalled: number | undefined;
+  for (const signal of endSignals)
+    process.once(signal, () => {
+      signalled = 128 + constants.signals[signal];
+      person?.leave();
+      void client.close();
+    });
   try {
+    const leave = (): void => void client.close();
+    // An image may be built, which takes minutes.
+    person?.on('interrupt', leave);
     const sessionId = await open(client, host, agent);
-    if (person === undefined) return (await turn({ client, sessionId, view }, given)) ? 0 : 1;
-    if (hint !== undefined) view.line(hint);
-    view.line(view.dim('Ctrl+C stops a turn; at the prompt, it leaves.'));
-    for (;;) {
-      const text = await person.line('> ');
-      if (text === undefined) return 0;
-      if (text.trim() !== '') await turn({ client, sessionId, view, person }, text);
-    }
+    person?.off('interrupt', leave);
+    const status = await turns({ client, sessionId, view, questions, person }, given, hint);
+    return signalled ?? status;
   } catch (error) {
     // It has said on stderr why.
-    if (error instanceof Ended) return await client.ended;
+    if (error instanceof Ended) return await client.ended.then((status) => signalled ?? status);
     throw error instanceof Refusal ? new CaiError('AGENT_START', error.message) : error;
   } finally {
     person?.leave();
     await client.close();
+  }
+}
+
+/** Without a person one turn, with what was `given`. */
+async function turns(each: Turn, given: string, hint: string | undefined): Promise<number> {
+  const { view, person } = each;
+  if (person === undefined) return (await turn(each, given)) ? 0 : 1;
+  if (hint !== undefined) view.line(hint);
+  view.line(view.dim('Ctrl+C stops a turn; at the prompt, it leaves.'));
+  for (;;) {
+    const text = await person.line('> ');
+    if (text === undefined) return 0;
+    if (text.trim() !== '') await turn(each, text);
   }
 }
 
@@ -98,19 +119,22 @@ interface Turn {
   readonly client: Client;
   readonly sessionId: unknown;
   readonly view: View;
-  readonly person?: Person;
+  readonly questions: Questions;
+  readonly person: Person | undefined;
 }
 
 /** Resolves with whether the agent has come to its end. What it refuses is told. */
-async function turn({ client, sessionId, view, person }: Turn, text: string): Promise<boolean> {
+async function turn({ client, sessionId, view, questions, person }: Turn, text: string): Promise<boolean> {
   let isStopping = false;
   const stop = (): void => {
     if (isStopping) return void client.close();
     isStopping = true;
+    questions.end();
     view.line(view.dim('  stopping; Ctrl+C once more leaves'));
     client.notify('session/cancel', { sessionId });
   };
   person?.on('interrupt', stop);
+  questions.begin();
   try {
     const { stopReason } = await client.request('session/prompt', {
       sessionId,
@@ -126,19 +150,57 @@ async function turn({ client, sessionId, view, person }: Turn, text: string): Pr
     return false;
   } finally {
     person?.off('interrupt', stop);
+    questions.end();
+  }
+}
+
+/** What the agent asks, one question after the other, and only while a turn runs that nobody has stopped. */
+class Questions {
+  #last: Promise<unknown> = Promise.resolve();
+  #turn = new AbortController();
+
+  constructor(
+    private readonly view: View,
+    private readonly person: Person | undefined,
+  ) {
+    this.end();
+  }
+
+  begin(): void {
+    this.#turn = new AbortController();
+  }
+
+  /** Also withdraws the question that is open. */
+  end(): void {
+    this.#turn.abort();
+  }
+
+  /** Resolves with the outcome. */
+  async ask(params: Json): Promise<Json> {
+    const { signal } = this.#turn;
+    const asked = this.#last.then(() => permission(params, this.view, this.person, signal));
+    this.#last = asked;
+    return await asked;
   }
 }
 
 /** Resolves with the outcome: the option that the person types; else the first that rejects, else none. */
-async function permission(params: Json, view: View, person: Person | undefined): Promise<Json> {
-  const { text, options } = questionOf(params);
+async function permission(
+  params: Json,
+  view: View,
+  person: Person | undefined,
+  isOver: AbortSignal,
+): Promise<Json> {
+  if (isOver.aborted) return { outcome: { outcome: 'cancelled' } };
+  const { text, options } = view.questionOf(params);
   view.line(text);
   const numbers = options.map((_, index) => String(index + 1));
   const short = Object.entries({ y: 'allow_once', n: 'reject_once' }).flatMap(([letter, wanted]) => {
     const number = numbers[options.findIndex(({ kind }) => kind === wanted)];
     return number === undefined ? [] : [[letter, number]];
   });
-  const answer = await person?.answer(numbers, Object.fromEntries(short) as Record<string, string>);
+  const byLetter = Object.fromEntries(short) as Record<string, string>;
+  const answer = await person?.answer(numbers, byLetter, isOver);
   const chosen =
     answer === undefined ? options.find(({ kind }) => kind === 'reject_once') : options[Number(answer) - 1];
   if (chosen === undefined) return { outcome: { outcome: 'cancelled' } };

@@ -24,6 +24,13 @@ function textOf(content: unknown): string {
   return `[${String(type)}${what === undefined ? '' : ` ${what}`}]`;
 }
 
+/** What an agent may be allowed or refused. */
+interface PermissionOption {
+  readonly optionId: string;
+  readonly name: string;
+  readonly kind: string;
+}
+
 export class View {
   /** Of tool calls: later updates do not repeat it. */
   readonly #titles = new Map<string, string>();
@@ -83,27 +90,18 @@ export class View {
     const mark = isOver ? marks[status]! : '•';
     if (isNew || isOver) this.line(this.dim(`  ${mark} ${this.#titles.get(id)!}`));
   }
-}
 
-/** What an agent may be allowed or refused. */
-interface PermissionOption {
-  readonly optionId: string;
-  readonly name: string;
-  readonly kind: string;
-}
-
-/** A permission as a question, with its options, which are numbered from 1. */
-export function questionOf(params: Json): {
-  readonly text: string;
-  readonly options: readonly PermissionOption[];
-} {
-  const { toolCall, options = [] } = params as {
-    readonly toolCall?: { readonly title?: string };
-    readonly options?: readonly PermissionOption[];
-  };
-  const rows = options.map(({ name }, index) => `  ${index + 1}  ${printableLine(name)}`);
-  return {
-    text: [`? ${printableLine(toolCall?.title ?? 'The agent asks for a permission')}`, ...rows].join('\n'),
-    options,
-  };
+  /** A permission as a question, with its options, which are numbered from 1. The call may have been told before. */
+  questionOf(params: Json): { readonly text: string; readonly options: readonly PermissionOption[] } {
+    const { toolCall, options = [] } = params as {
+      readonly toolCall?: { readonly toolCallId?: string; readonly title?: string | null };
+      readonly options?: readonly PermissionOption[];
+    };
+    const title = toolCall?.title ?? this.#titles.get(toolCall?.toolCallId ?? '');
+    const rows = options.map(({ name }, index) => `  ${index + 1}  ${printableLine(name)}`);
+    return {
+      text: [`? ${printableLine(title ?? 'The agent asks for a permission')}`, ...rows].join('\n'),
+      options,
+    };
+  }
 }

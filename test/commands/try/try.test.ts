@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
-import { runCli, userWith } from '../../support/cli';
+import { cai, runCli, userWith } from '../../support/cli';
 import { onTerminal } from '../../support/on-terminal';
 import { newFolder } from '../../support/temp-folder';
 
@@ -69,6 +72,90 @@ test.each([
 
   expect(stderr).toContain(`cai: ${advice}\n`);
   expect(status).toBe(11);
+});
+
+describe('an agent that asks for two permissions at once', () => {
+  const asks = join(user.cwd, 'asks.js');
+  writeFileSync(
+    asks,
+    `const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    const answers = [];
+    const call = (sessionUpdate, toolCallId, title) =>
+      say({ method: 'session/update', params: { sessionId: 's', update: { sessionUpdate, toolCallId, title } } });
+    const ask = (id, toolCall) => say({ id, method: 'session/request_permission', params: { sessionId: 's', toolCall,
+      options: [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }, { optionId: 'no', name: 'No', kind: 'reject_once' }] } });
+    let turn;
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params, result } = JSON.parse(line);
+      if (method === 'initialize') say({ id, result: { protocolVersion: 1 } });
+      if (method === 'session/new') say({ id, result: { sessionId: 's' } });
+      if (method === 'session/prompt') {
+        turn = id;
+        call('tool_call', 't2', 'Delete all');
+        ask('a', { toolCallId: 't1', title: 'Read notes' });
+        ask('b', { toolCallId: 't2' });
+        if (params.prompt[0].text === 'ends') say({ id, result: { stopReason: 'end_turn' } });
+      }
+      if (result?.outcome !== undefined) {
+        answers.push(result.outcome.optionId ?? result.outcome.outcome);
+        if (answers.length % 2 === 0) {
+          const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: answers.splice(0).join() } };
+          say({ method: 'session/update', params: { sessionId: 's', update } });
+          say({ id: turn, result: { stopReason: 'end_turn' } });
+        }
+      }
+    });`,
+  );
+  beforeAll(() =>
+    writeFileSync(home.file, `[agents.asks]\ncommand = ${JSON.stringify([process.execPath, asks])}\n`),
+  );
+
+  test('is answered one by one, with what it has told before; nothing more is asked after Ctrl+C', async () => {
+    const shown = await onTerminal(['try', 'asks'], user, [
+      ['> ', 'go\n'],
+      ['? Read notes\r\n  1  Yes\r\n  2  No\r\n  1, 2? ', '1\n'],
+      ['? Delete all\r\n  1  Yes\r\n  2  No\r\n  1, 2? ', '2\n'],
+      ['yes,no\r\n> ', 'go\n'],
+      ['1, 2? ', '\u0003'],
+      ['no,cancelled\r\n> ', '\u0004'],
+    ]);
+
+    expect(shown.match(/\? Delete all/g)).toHaveLength(1);
+  });
+
+  test('gets no answer after its turn: the next line is a prompt', async () => {
+    await onTerminal(['try', 'asks'], user, [
+      ['> ', 'ends\n'],
+      [',cancelled', 'go\n'],
+      ['1, 2? ', '\u0003'],
+      ['no,cancelled\r\n> ', '\u0004'],
+    ]);
+  });
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s ends a turn of nobody, with all that was begun',
+  async (signal) => {
+    const [tmp, folder] = [newFolder(), newFolder()];
+    const env = { PATH: process.env.PATH, HOME: folder, TMPDIR: tmp, CAI_NO_UPDATE_CHECK: '1' };
+    const child = spawn(process.execPath, [cai, 'try', '--mock', 'count'], { cwd: folder, env });
+    child.stdout.setEncoding('utf8').once('data', () => child.kill(signal));
+
+    const [status] = (await once(child, 'close')) as [number | null];
+
+    expect(status).toBe(128 + constants.signals[signal]);
+    expect(readdirSync(tmp)).toEqual([]);
+  },
+);
+
+test('Ctrl+C leaves while the agent starts', async () => {
+  const silent = join(user.cwd, 'silent.js');
+  writeFileSync(silent, `process.stdin.resume().on('end', () => process.exit()); console.error('starting');`);
+  writeFileSync(home.file, `[agents.silent]\ncommand = ${JSON.stringify([process.execPath, silent])}\n`);
+
+  await onTerminal(['try', 'silent'], { ...user, env: { ...user.env, CAI_LOG_LEVEL: 'debug' } }, [
+    ['starting', '\u0003'],
+  ]);
 });
 
 describe('--mock', () => {

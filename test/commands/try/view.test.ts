@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { questionOf, View } from '../../../src/commands/try/view';
+import { View } from '../../../src/commands/try/view';
 
 /** What a person sees of these updates. */
 function shown(isPlain: boolean, ...updates: object[]): string {
@@ -61,7 +61,7 @@ test('no word of an agent steers the terminal', () => {
     { sessionUpdate: 'tool_call', toolCallId: 'a', title: `${evil}\nb` },
     { sessionUpdate: 'plan', entries: [{ content: evil }] },
   );
-  const question = questionOf({
+  const question = new View(new PassThrough(), true).questionOf({
     toolCall: { title: evil },
     options: [{ optionId: 'a', name: evil, kind: 'allow_once' }],
   });
