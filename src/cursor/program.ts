@@ -79,9 +79,9 @@ export class Program {
 }
 
 export class Run {
-  /** Lines of its stdout. They end soon after it does, even if another process still holds the pipe. */
+  /** Lines of its stdout. They end soon after it does. */
   readonly lines: AsyncIterable<string>;
-  /** Resolves when the process is gone. */
+  /** Resolves soon after the process is gone, even if another one holds its streams. */
   readonly ended: Promise<End>;
   readonly #child: ChildProcess;
   #stopping: Promise<void> | undefined;
@@ -102,7 +102,9 @@ export class Run {
     this.lines = linesOf(child.stdout);
     this.ended = new Promise((done) => {
       child.on('error', (startError) => done({ status: null, words, startError }));
-      child.on('exit', () => setTimeout(() => child.stdout?.destroy(), readOnMs).unref());
+      child.on('exit', () =>
+        setTimeout(() => [child.stdout, child.stderr].forEach((each) => each?.destroy()), readOnMs).unref(),
+      );
       child.on('close', (status) => done({ status, words: words.trim() }));
     });
     void this.ended.then(() => (this.#hasEnded = true));
