@@ -11,10 +11,9 @@ import {
   type UsageSum,
 } from '../../acp';
 import { duration } from '../../config/config-kinds';
-import { quotedLines } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
-import { shownTime, table, tell } from '../support/terminal';
+import { shownTime, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly since: string;
@@ -59,7 +58,8 @@ attributed to one of them is listed under "(several)".`,
       total: { ...told(total), key: undefined },
       averagePerTurn: average === undefined ? null : told(average),
     };
-    process.stdout.write(json === true ? `${quotedLines(value)}\n` : asTable(by, rows, total, average));
+    if (json === true) writeJson(value);
+    else process.stdout.write(asTable(by, rows, total, average));
     if (records.length === 0) tell(`no turns since ${shownTime(since, process.stderr.isTTY)}`);
     return 0;
   },

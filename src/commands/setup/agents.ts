@@ -7,9 +7,9 @@ import { nearest } from '../../config/nearest';
 import { ownValue } from '../../config/own-property';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { printableLine, quoted, quotedLines } from '../../system/quoted';
+import { printableLine, quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { table, tell } from '../support/terminal';
+import { table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly json?: true;
@@ -90,7 +90,7 @@ function list({ host, config, isJson }: Scene, wanted: readonly string[]): numbe
   const own = [...Object.keys(catalog), ...Object.keys(config.agents)];
   const ids = new Set([...own, ...entries.map(({ id }) => agentNameOf(id, config.agents))]);
   const agents = [...ids].map((id) => knownOf(id, host, config)).filter((each) => fits(each, wanted));
-  if (isJson) process.stdout.write(`${quotedLines({ takenAt, agents, dropped })}\n`);
+  if (isJson) writeJson({ takenAt, agents, dropped });
   else {
     const head = ['AGENT', 'NAME', 'VERSION', 'FROM', 'DESCRIPTION'];
     const rows = agents.map(({ id, name, version, source, description }) => {
@@ -120,7 +120,7 @@ function show({ host, config, isJson }: Scene, [named]: readonly string[]): numb
   const { name: id } = resolveAgent(named!, [], { agents: config.agents, host });
   const agent = knownOf(id, host, config);
   if (isJson) {
-    process.stdout.write(`${quotedLines(agent)}\n`);
+    writeJson(agent);
     return 0;
   }
   const { name, version, description, source, installs, command, website, license } = agent;
@@ -143,7 +143,7 @@ function show({ host, config, isJson }: Scene, [named]: readonly string[]): numb
 
 async function update({ host, config, isJson }: Scene): Promise<number> {
   const { dropped, ...done } = await updateRegistry(host, config.network);
-  if (isJson) process.stdout.write(`${quotedLines({ ...done, dropped })}\n`);
+  if (isJson) writeJson({ ...done, dropped });
   else {
     const { count, added, changed, removed } = done;
     const told = Object.entries({ new: added, changed, gone: removed }).map(([what, ids]) => {

@@ -7,8 +7,10 @@ import type { Host } from '../../system/host';
 import { replaceFile } from '../../system/files/replace-file';
 import { CaiError, messageOf } from '../../errors';
 import { configFileOf, configKeys, loadConfig } from '../../config/config';
-import { readIfThere, readSettings } from '../../config/config-reader';
-import { placesIn } from '../../config/toml-places';
+import { readIfThere, readSettings, type Setting } from '../../config/config-reader';
+import { ownValue } from '../../config/own-property';
+import { placesIn, type Path } from '../../config/toml-places';
+import { unlessFails } from '../../system/unless';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -31,26 +33,32 @@ export function addToConfig(
 }
 
 /**
- * Changes the user's file, and makes it if it does not exist. Returns false, and writes nothing, if `change` returns what it was
- * given. Throws `CaiError('CONFIG')` for a file that is wrong, before or afterwards, or cannot be written; then nothing has
- * changed.
+ * Changes the user's file, and makes it if it does not exist; of several changes, the first that can be. Returns false, and
+ * writes nothing, if that one returns what it was given. Throws `CaiError('CONFIG')` for a file that is wrong, before or
+ * afterwards, or cannot be written; then nothing has changed.
  */
-export function changeConfig(host: Host, change: (settings: Settings) => Settings): boolean {
+export function changeConfig(
+  host: Host,
+  ...changes: readonly [(settings: Settings) => Settings, ...((settings: Settings) => Settings)[]]
+): boolean {
   // Says what is wrong with it, if anything.
   loadConfig(host);
-  const before = readIfThere(configFileOf(host));
-  const settings = parse(before);
-  const changed = change(settings);
-  if (changed === settings) return false;
-  replaceConfig(host, patch(before, changed));
-  return true;
+  // Again where another process was faster.
+  for (;;) {
+    const before = readIfThere(configFileOf(host));
+    const settings = parse(before);
+    const texts = changes.map((change) => patched(before, settings, change(settings)));
+    const text = texts.find((each) => unlessFails(() => check(host, each)) !== undefined) ?? texts.at(-1)!;
+    if (text === before) return false;
+    if (replaceConfig(host, text, before)) return true;
+  }
 }
 
-/** Replaces the user's file by a text. Throws as `changeConfig`. */
-export function replaceConfig(host: Host, text: string): void {
+/** Replaces the user's file by a text; false: it is no longer as it was `before`, and stays. Throws as `changeConfig`. */
+export function replaceConfig(host: Host, text: string, before: string): boolean {
   const file = configFileOf(host);
-  const base = { folder: posix.dirname(file), home: host.home };
-  readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
+  check(host, text);
+  if (readIfThere(file) !== before) return false;
   try {
     // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
     replaceFile(existsSync(file) ? realpathSync(file) : file, text);
@@ -59,4 +67,55 @@ export function replaceConfig(host: Host, text: string): void {
       cause: reason,
     });
   }
+  return true;
+}
+
+/** Throws what is wrong with a text for the user's file. */
+function check(host: Host, text: string): readonly Setting[] {
+  const file = configFileOf(host);
+  const base = { folder: posix.dirname(file), home: host.home };
+  return readSettings({ file, text, base, placeOf: placesIn(text) }, configKeys);
+}
+
+/** As `patch`, which takes with a table that goes all comments up to the next one: these stay. */
+function patched(before: string, settings: Settings, changed: Settings): string {
+  if (changed === settings) return before;
+  const gone = goneTables(settings, changed, []).filter((path) => headerOf(before, path) !== undefined);
+  let text = patch(before, gone.reduce(withEmpty, changed));
+  for (const path of gone) {
+    const at = headerOf(text, path);
+    if (at === undefined) continue;
+    const lines = text.split('\n');
+    const comment = lines[at]!.replace(header, '');
+    const isBlank = (each: number): boolean => lines[each]?.trim() === '';
+    if (comment !== '') lines[at] = comment;
+    else if (isBlank(at - 1) && isBlank(at + 1)) lines.splice(at - 1, 2);
+    else lines.splice(at, 1);
+    text = lines.join('\n');
+  }
+  return text;
+}
+
+const header = /^\s*\[(?:"[^"]*"|'[^']*'|[^\]"'[])*\]\s*/;
+
+/** The line, from 0, of the header of a table; `undefined`: it has none. */
+function headerOf(text: string, path: Path): number | undefined {
+  const { line } = placesIn(text)(path);
+  return header.test(text.split('\n')[line - 1]!) ? line - 1 : undefined;
+}
+
+/** The paths of all tables in `settings` that `changed` lacks, outer ones first. */
+function goneTables(settings: Settings, changed: Settings | undefined, path: readonly string[]): string[][] {
+  return Object.entries(settings).flatMap(([name, inner]) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner) || inner instanceof Date)
+      return [];
+    const after = ownValue(changed ?? {}, name) as Settings | undefined;
+    const own = after === undefined ? [[...path, name]] : [];
+    return [...own, ...goneTables(inner as Settings, after, [...path, name])];
+  });
+}
+
+function withEmpty(table: Settings, [name = '', ...rest]: readonly string[]): Settings {
+  const inner = (ownValue(table, name) ?? {}) as Settings;
+  return { ...table, [name]: rest.length === 0 ? inner : withEmpty(inner, rest) };
 }

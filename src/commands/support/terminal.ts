@@ -2,16 +2,16 @@
 import { createInterface } from 'node:readline/promises';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { printable, printableCharacters } from '../../system/quoted';
+import { printable, printableCharacters, quotedLines } from '../../system/quoted';
 
 /** Says a sentence on stderr. Part of it may be a stranger's words. */
 export function tell(sentence: string): void {
   process.stderr.write(`cai: ${printable(sentence)}\n`);
 }
 
-/** Writes a value to stdout as indented JSON. */
+/** Writes a value, which may be a stranger's, to stdout as indented JSON. */
 export function writeJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+  process.stdout.write(`${quotedLines(value)}\n`);
 }
 
 /** Source: ECMA-48, SGR. */

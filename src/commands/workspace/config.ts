@@ -58,7 +58,11 @@ async function get(key: string, options: Options, host: Host): Promise<number> {
   if (found === undefined) throw unknownKey(key);
   const value = masked(found.value) ?? null;
   if (options.json === true) writeJson(value);
-  else if (value !== null) process.stdout.write(`${typeof value === 'string' ? value : quoted(value)}\n`);
+  else if (value !== null) {
+    // A repository may have chosen it.
+    const isPlain = typeof value === 'string' && printable(value) === value;
+    process.stdout.write(`${isPlain ? value : quoted(value)}\n`);
+  }
   return 0;
 }
 
@@ -70,14 +74,10 @@ function unknownKey(key: string): CaiError {
 
 function set(key: string, text: string, host: Host): number {
   const path = pathOf(key);
-  const [first, ...others] = readings(text);
-  try {
-    changeConfig(host, (settings) => withValue(settings, path, first));
-  } catch (reason) {
-    const [other] = others;
-    if (other === undefined) throw reason;
-    changeConfig(host, (settings) => withValue(settings, path, other));
-  }
+  const [first, ...others] = readings(text).map(
+    (value) => (settings: Settings) => withValue(settings, path, value),
+  );
+  changeConfig(host, first!, ...others);
   tell(`${key} is set in ${configFileOf(host)}`);
   return 0;
 }
@@ -131,7 +131,7 @@ async function edit(host: Host): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'cai-config-'));
   try {
     const draft = join(folder, 'config.toml');
-    const before = readIfThere(file);
+    let before = readIfThere(file);
     writeFileSync(draft, before);
     const editor = host.env.VISUAL ?? host.env.EDITOR ?? 'vi';
     for (;;) {
@@ -144,8 +144,12 @@ async function edit(host: Host): Promise<number> {
         return status;
       }
       try {
-        replaceConfig(host, text);
-        return 0;
+        if (replaceConfig(host, text, before)) return 0;
+        // What is saved next is in its place.
+        before = readIfThere(file);
+        const now = join(folder, 'config-now.toml');
+        writeFileSync(now, before);
+        throw new CaiError('CONFIG', `${file} has changed meanwhile, and stays so: it is now as ${now}`);
       } catch (reason) {
         const what = messageOf(reason);
         if (!(await confirm(`${printable(what)}\nEdit it again?`, what))) return 2;

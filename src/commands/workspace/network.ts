@@ -6,13 +6,13 @@ import { nearest } from '../../config/nearest';
 import { decide, decisionsOf, forgetDecision, type RuleKind, readLog } from '../../network';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { quoted, quotedLines } from '../../system/quoted';
+import { quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { findWorkspace } from '../../workspace/root';
 import { chosenAgent } from '../containers/target';
 import { common, declare } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
-import { shownTime, table, tell } from '../support/terminal';
+import { shownTime, table, tell, writeJson } from '../support/terminal';
 import { networkInEffect, type NetworkInEffect, type RuleInEffect } from './network-rules';
 
 interface Options {
@@ -118,7 +118,7 @@ function list({ host, state, root, options }: Scene): number {
   const faults = decided.fault === undefined ? [] : [decided.fault];
   if (options.json === true) {
     const value = { workspace: root ?? null, agent, egress, egressFrom, hostPorts, rules, faults };
-    process.stdout.write(`${quotedLines(value)}\n`);
+    writeJson(value);
     return 0;
   }
   process.stdout.write(`egress = "${egress}" (${egressFrom}): ${modes[egress]}\n`);
@@ -238,7 +238,7 @@ function faultOf(text: string): string {
 function showLog({ state, root, options }: Scene): number {
   const entries = readState(state, 'network', () => readLog(state, root));
   if (options.json === true) {
-    process.stdout.write(`${quotedLines({ workspace: root ?? null, entries })}\n`);
+    writeJson({ workspace: root ?? null, entries });
     return 0;
   }
   if (entries.length === 0) {

@@ -8,7 +8,7 @@ import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
 import { isRunning } from '../../system/process-identity';
-import { printableLine, quoted, quotedLines } from '../../system/quoted';
+import { printableLine, quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { unlessGone } from '../../system/unless';
 import { findWorkspace } from '../../workspace/root';
@@ -25,7 +25,7 @@ import {
   type Worktree,
 } from '../../workspace/worktrees/worktrees';
 import { common, declare } from '../support/command';
-import { shortened, table, tell } from '../support/terminal';
+import { shortened, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
   readonly workspace?: string;
@@ -105,7 +105,7 @@ async function list({ host, options, repository }: Scene): Promise<number> {
     const objects = shown.map(({ branch, folder, isOfSession, isUncommitted, commits, sessions }) => {
       return { branch, folder, repository, isOfSession, isUncommitted, commits, sessions };
     });
-    process.stdout.write(`${quotedLines(objects)}\n`);
+    writeJson(objects);
     return 0;
   }
   const rows = shown.map(({ branch, folder, isUncommitted, commits, fault, sessions }) => {

@@ -1,10 +1,17 @@
 import { lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configFileOf, loadConfig } from '../../../src/config/config';
-import { addToConfig } from '../../../src/commands/support/edit-config';
+import { addToConfig, changeConfig } from '../../../src/commands/support/edit-config';
+import type * as files from '../../../src/system/files/replace-file';
+import { replaceFile } from '../../../src/system/files/replace-file';
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 import { expectedError } from '../../expected-error';
+
+jest.mock('../../../src/system/files/replace-file', () => {
+  const actual = jest.requireActual<typeof files>('../../../src/system/files/replace-file');
+  return { replaceFile: jest.fn(actual.replaceFile) };
+});
 
 let host: Host;
 let file: string;
@@ -16,6 +23,28 @@ beforeEach(() => {
 });
 
 const add = (...words: string[]) => addToConfig(host, ['image', 'apt'], words);
+
+describe('changeConfig', () => {
+  test('keeps what another process writes meanwhile', () => {
+    let isFirst = true;
+    changeConfig(host, (settings) => {
+      if (isFirst) writeFileSync(file, '[image]\napt = ["jq"]\n');
+      isFirst = false;
+      return { ...settings, agent: { default: 'gemini' } };
+    });
+
+    expect(loadConfig(host)).toMatchObject({ image: { apt: ['jq'] }, agent: { default: 'gemini' } });
+  });
+
+  test('tells why it cannot write, not what another reading of the value would be', () => {
+    const change = (persist: unknown) => () => ({ sessions: { persist } });
+    jest.mocked(replaceFile).mockImplementationOnce(() => {
+      throw new Error('the disk is full');
+    });
+
+    expect(() => changeConfig(host, change(true), change('true'))).toThrow('the disk is full');
+  });
+});
 
 describe('addToConfig', () => {
   test('makes a file where there is none', () => {

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configKeys } from '../../../src/config/config';
-import { runCli, userWith } from '../../support/cli';
+import { cai, runCli, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 import { newFolder } from '../../support/temp-folder';
 
@@ -140,6 +140,56 @@ describe('changes of the own file', () => {
     expect((await config('unset', 'agent.default')).stderr).toBe(
       `cai: agent.default is not in ${user.file}\n`,
     );
+  });
+
+  test.each([
+    [
+      '# My settings\n[acp]\nidle = "5m"\n\n# For the office:\n# [network]\n# https_proxy = "x"\n',
+      '# My settings\n\n# For the office:\n# [network]\n# https_proxy = "x"\n',
+    ],
+    [
+      '# My settings\n[acp] # why\nidle = "5m"\n# more\n[network]\negress = "ask"\n',
+      '# My settings\n# why\n# more\n[network]\negress = "ask"\n',
+    ],
+    ['# one\nacp.idle = "5m"\n# two\nagent.default = "x"\n', '# two\nagent.default = "x"\n'],
+    ['# one\nacp = { idle = "5m" }\n# two\n', '# two\n'],
+    ['# one\r\n[acp]\r\nidle = "5m"\r\n\r\n# two\r\n', '# one\r\n\r\n# two\r\n'],
+  ])(
+    'what is taken out takes no comment with it but that right above its line: %j',
+    async (before, after) => {
+      writeFileSync(user.file, before);
+
+      await config('unset', 'acp.idle');
+
+      expect(readFileSync(user.file, 'utf8')).toBe(after);
+    },
+  );
+
+  test('a name that a repository chose does not steer the terminal', async () => {
+    const name = 'x\u001b]0;pwned\u0007\u009b31m';
+    mkdirSync(join(root, '.containai'), { recursive: true });
+    writeFileSync(join(root, '.containai/config.toml'), `[devcontainer]\nname = ${JSON.stringify(name)}\n`);
+    try {
+      for (const more of [[], ['--json']]) {
+        const { stdout } = await config('get', 'devcontainer.name', ...more);
+
+        expect(stdout).toBe('"x\\u001b]0;pwned\\u0007\\u009b31m"\n');
+      }
+    } finally {
+      rmSync(join(root, '.containai/config.toml'));
+    }
+  });
+
+  test('a draft does not replace what has changed while it was edited', async () => {
+    const other = `${process.execPath} ${cai} config set container.pids 200; sed -i s/ask/open/`;
+
+    const { status, stderr } = await edit(other);
+
+    expect(stderr).toContain('has changed meanwhile');
+    expect(status).toBe(2);
+    const text = readFileSync(user.file, 'utf8');
+    expect(text).toContain('pids = 200');
+    expect(text).toContain('egress = "ask"');
   });
 
   test.each([
