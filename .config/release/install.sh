@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs cai for one user, without root: into ~/.local, or the folder that CAI_PREFIX names. The package is at the end
-# of this file. Run it again with a newer file to update. To remove: rm -r ~/.local/lib/containai ~/.local/bin/cai* ~/.local/share/man/man1/cai.1
+# of this file. Run it again with a newer file to update. To remove:
+#   rm -r ~/.local/lib/containai ~/.local/bin/cai ~/.local/bin/cai-cursor ~/.local/share/man/man1/cai.1
 set -eu
 
 install() {

@@ -125,13 +125,16 @@ class SettingsReader {
     for (const name of readdirSync(folder).sort()) {
       const place = posix.join(folder, name);
       const real = realOrSame(place);
-      const isLink = lstatSync(place).isSymbolicLink();
-      const isFolder = lstatSync(real, { throwIfNoEntry: false })?.isDirectory() === true;
+      const isLink = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+      const there = lstatSync(real, { throwIfNoEntry: false });
+      const isFolder = there?.isDirectory() === true;
       const target = posix.join(inside, name);
       if (isLink && (isFolder || !isInside(real, root)))
         left.push(`${place} is a link that leads out of the folder, or to another one`);
       else if (isFolder && name !== '.git' && name !== 'node_modules')
         this.#takeFolder(root, place, target, left);
+      else if (there === undefined || (!isFolder && !there.isFile()))
+        left.push(`${place}, because it is no file`);
       else if (!isFolder) {
         const text = textIn(readRegularFile(real, maxBytes, root));
         const why = text === undefined ? 'it is no text' : secretIn(name, text);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
@@ -78,6 +79,20 @@ describe('files and folders', () => {
       expect.stringMatching(
         /skills\/file is a link that leads out of the folder, or to another one, and 1 more$/,
       ),
+    ]);
+  });
+
+  test('are taken without what is no file in a folder, which is told', () => {
+    write('.claude/skills/SKILL.md');
+    const folder = join(home, '.claude/skills');
+    symlinkSync('gone.md', join(folder, 'dangling'));
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+
+    const found = taken('claude', ['skills']);
+
+    expect(Object.keys(texts(found))).toEqual(['.claude/skills/SKILL.md']);
+    expect(found.notices).toEqual([
+      expect.stringMatching(/skills\/dangling, because it is no file, and 1 more$/),
     ]);
   });
 

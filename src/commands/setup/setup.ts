@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
 import { editorCommand } from '../support/editor-command';
-import { tell } from '../support/terminal';
+import { tell, writeJson } from '../support/terminal';
 import { editors, neovimLines } from './editors';
 import { guide } from './guide';
 import { setInFile, unsetInFile } from './settings-file';
@@ -40,10 +40,12 @@ export const run = declare<Options>({
     ['-p, --print', 'print what to write, and change nothing'],
     ['-u, --undo', 'take it out again; what nobody has changed since is as it was before'],
   ],
-  action: (options, host, [editor]) =>
-    editor === undefined
-      ? guide(options.agent, host, (word, agent) => setup(word, { agent }, host))
-      : setup(editor, options, host),
+  action: (options, host, [editor]) => {
+    if (editor !== undefined) return setup(editor, options, host);
+    const { agent, ...others } = options;
+    if (Object.keys(others).length > 0) throw new CaiError('USAGE', `name an editor: ${names.join(', ')}`);
+    return guide(agent, host, (word, chosen) => setup(word, { agent: chosen }, host));
+  },
 });
 
 /** How an agent is started, and what a person sees of it. */
@@ -68,21 +70,21 @@ function setup(word: string, options: Options, host: Host): number {
   const notes = [editor?.note, note].filter((each) => each !== undefined);
   if (editor === undefined) {
     process.stdout.write(neovimLines(title, entry));
-    for (const each of notes) process.stderr.write(`cai: ${each}\n`);
+    notes.forEach(tell);
     return 0;
   }
   const file = editor.file(host);
   const path = [...editor.path, title];
   const value = editor.entry(entry);
   const shown = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
-  process.stdout.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  writeJson(shown);
   if (options.print === true) {
-    process.stderr.write(`cai: this belongs into ${file}\n`);
+    tell(`this belongs into ${file}`);
   } else {
     const isNew = setInFile(file, path, value);
-    process.stderr.write(`cai: this ${isNew ? 'was written into' : 'stands already in'} ${file}\n`);
+    tell(`this ${isNew ? 'was written into' : 'stands already in'} ${file}`);
   }
-  for (const each of notes) process.stderr.write(`cai: ${each}\n`);
+  notes.forEach(tell);
   return 0;
 }
 

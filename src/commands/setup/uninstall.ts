@@ -3,7 +3,8 @@ import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import { unusedImages } from '../../container/image/unused-images';
-import { ownContainers, ownVolumes } from '../../container/user-containers';
+import { removeWithServices } from '../../container/services';
+import { orphanedServices, ownContainers, ownVolumes } from '../../container/user-containers';
 import type { Engine } from '../../container/engine/engine';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
@@ -58,10 +59,9 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
     !(await confirm('Remove these, and end what runs in them?', otherwise))
   )
     return 1;
-  const status = await removeAll(parts);
-  if (engine !== undefined) await removeImages(engine);
+  const statuses = [await removeAll(parts), engine === undefined ? 1 : await removeImages(engine)];
   tell(`${host.folders.config} is yours and stays; to remove the program, ${removalOf(packageFolder())}`);
-  return engine === undefined ? 1 : status;
+  return Math.max(...statuses);
 }
 
 async function partsOf(engine: Engine, { user }: Host): Promise<Part[]> {
@@ -69,12 +69,14 @@ async function partsOf(engine: Engine, { user }: Host): Promise<Part[]> {
     ownContainers(engine, user.uid),
     ownVolumes(engine, user.uid),
   ]);
+  const orphans = await orphanedServices(engine, user.uid, containers);
   return [
-    ...containers.map(({ id, name }) => ({
+    ...containers.map((container) => ({
       kind: 'container',
-      name,
-      remove: () => engine.removeContainer(id),
+      name: container.name,
+      remove: () => removeWithServices(engine, container),
     })),
+    ...orphans.map(({ id, name }) => ({ kind: 'container', name, remove: () => engine.removeContainer(id) })),
     ...volumes.map(({ name }) => ({ kind: 'volume', name, remove: () => engine.removeVolume(name) })),
   ];
 }
@@ -115,11 +117,13 @@ async function removeAll(parts: readonly Part[]): Promise<number> {
 }
 
 /** Images that other users' containers have stay. */
-async function removeImages(engine: Engine): Promise<void> {
+async function removeImages(engine: Engine): Promise<number> {
   const use = await engine.diskUse?.();
   const unused = unusedImages(use?.images ?? [], { withAgents: true, isGone: () => true });
   const names = unused.flatMap(({ image: { id, tags } }) => (tags.length === 0 ? [id] : tags));
-  await removeAll(names.map((name) => ({ kind: 'image', name, remove: () => engine.images.remove(name) })));
+  return await removeAll(
+    names.map((name) => ({ kind: 'image', name, remove: () => engine.images.remove(name) })),
+  );
 }
 
 const packageFolder = (): string | undefined => (isSea() ? undefined : realpathSync(packageFile('.')));

@@ -203,8 +203,8 @@ function shown(output: string, language = ''): ToolCallContent {
 
 /** A fence of Markdown that is longer than any in the text. */
 export function fenceFor(output: string): string {
-  const longest = Math.max(2, ...[...output.matchAll(/`+/g)].map(([run]) => run.length));
-  return '`'.repeat(longest + 1);
+  const runs = output.match(/`+/g) ?? [];
+  return '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length), 2) + 1);
 }
 
 function text(value: string): ToolCallContent {

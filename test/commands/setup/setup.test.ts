@@ -235,3 +235,13 @@ describe('cai setup --undo', () => {
     });
   });
 });
+
+test.each([['--undo'], ['--print'], ['--remote=wss://build.example/acp'], ['--token-file=x']])(
+  'wants to know for which editor: %s',
+  async (option) => {
+    expect(await setup(option)).toMatchObject({
+      status: 2,
+      stderr: 'cai: name an editor: zed, vscode, jetbrains, neovim\n',
+    });
+  },
+);

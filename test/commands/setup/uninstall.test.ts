@@ -1,10 +1,18 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as selection from '../../../src/commands/containers/selection';
 import { removalOf } from '../../../src/commands/setup/uninstall';
 import { userWith } from '../../support/cli';
+import type { Engine } from '../../../src/container/engine/engine';
+import { imageLabel } from '../../../src/container/image/image-tag';
+import { label } from '../../../src/container/spec/spec';
 import { runHere } from '../../support/cli-here';
 
 const settings = '{\n  "theme": "x" // mine\n}\n';
+
+jest.mock('../../../src/commands/containers/selection');
+const actual = jest.requireActual<typeof selection>('../../../src/commands/containers/selection');
+beforeEach(() => void jest.mocked(selection.connectEngine).mockImplementation(actual.connectEngine));
 
 /** A user with Zed, who has used cai, and whose engine is gone. */
 async function used() {
@@ -79,4 +87,33 @@ test.each([
 test('says how a single file goes', () => {
   expect(removalOf(undefined, '/usr/bin/cai')).toBe('run: apt remove containai');
   expect(removalOf(undefined, '/home/ann/bin/cai')).toBe('remove /home/ann/bin/cai');
+});
+
+test('removes services with their container, also those whose container is gone, and tells of an image that stays', async () => {
+  const user = userWith('');
+  const own = { id: '1', name: 'cai-own', labels: { [label.managed]: 'true', [label.services]: 'db' } };
+  const db = { id: '2', name: 'cai-own-db', labels: { [label.serviceOf]: '1' } };
+  const lost = { id: '3', name: 'cai-old-db', labels: { [label.serviceOf]: '0' } };
+  const there = new Set(['1', '2', '3']);
+  jest.mocked(selection.connectEngine).mockResolvedValue({
+    listContainers: (labels: object) =>
+      Promise.resolve(
+        (label.managed in labels ? [own] : [own, db, lost]).map((each) => ({ ...each, state: 'running' })),
+      ),
+    listVolumes: () => Promise.resolve([]),
+    inspectContainer: (name: string) => Promise.resolve([own, db, lost].find((each) => each.name === name)),
+    stopContainer: () => Promise.resolve(),
+    removeContainer: (id: string) => Promise.resolve(void there.delete(id)),
+    diskUse: () =>
+      Promise.resolve({
+        images: [{ id: 'i', tags: [], labels: { [imageLabel.stage]: 'x' }, isUsed: false }],
+      }),
+    images: { remove: () => Promise.reject(new Error('it is in use')) },
+  } as unknown as Engine);
+
+  const { status, stderr } = await runHere(['uninstall', '--yes'], user);
+
+  expect(there).toEqual(new Set());
+  expect(stderr).toContain('stays: it is in use');
+  expect(status).toBe(1);
 });

@@ -107,4 +107,5 @@ test('a file that could not be written is no difference', () => {
 
 test('no output ends its own fence', () => {
   expect([fenceFor('a'), fenceFor('a ```` b')]).toEqual(['```', '`````']);
+  expect(fenceFor('`a` '.repeat(200_000))).toBe('```');
 });
