@@ -26,11 +26,17 @@ export async function runInteractive(
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
   const [program, ...args] = agent.command;
+  // Ctrl+C is for the command, whose end then is ours, too.
+  const ignore = (): void => undefined;
+  const signals = ['SIGINT', 'SIGQUIT'] as const;
+  for (const signal of signals) process.on(signal, ignore);
   try {
     const child = spawn(program, args, { env, stdio: 'inherit' });
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return signal === null ? (code ?? 0) : 128 + constants.signals[signal];
   } catch (error) {
     throw startFailure(agent, { cwd: '.', env }, error as NodeJS.ErrnoException);
+  } finally {
+    for (const signal of signals) process.off(signal, ignore);
   }
 }

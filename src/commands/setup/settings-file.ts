@@ -85,8 +85,13 @@ function edited(file: string, text: string, path: readonly string[], value: unkn
       `${file} is not what an editor writes (${what}): correct it, or use --print`,
     );
   }
-  const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
-  return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+  const formattingOptions = { insertSpaces: !/^\t/m.test(text), tabSize: 2, insertFinalNewline: true };
+  try {
+    return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+  } catch {
+    const what = JSON.stringify(path[0]);
+    throw new CaiError('CONFIG', `${file} has no object as ${what}: correct it, or use --print`);
+  }
 }
 
 /** Undefined: the file does not exist. */

@@ -236,7 +236,8 @@ export class Remote {
     this.#link = undefined;
     this.#onEnded();
     if (this.#state === 'over') return;
-    this.#state = kind === 'idle' ? 'asleep' : 'trying';
+    const isIdle = kind === 'idle' && this.#sent.proven === this.#sent.last;
+    this.#state = isIdle ? 'asleep' : 'trying';
     this.#lastReason = reason;
     if (kind === 'refused' || (kind === 'absent' && this.#isUnknown)) {
       this.#giveUp(reason);
@@ -244,7 +245,7 @@ export class Remote {
     }
     this.#logEnd(ending, wasOpen);
     if (this.#begun !== undefined && (kind === 'over' || this.#begun.id === undefined)) this.#lose(reason);
-    if (kind === 'idle') return;
+    if (isIdle) return;
     if (kind === 'over' && wasOpen) this.#backOff.ended();
     this.#timer = setTimeout(() => this.#connect(), this.#backOff.next());
   }

@@ -44,6 +44,7 @@ export class Conversation implements ShownSession {
   readonly #transcript = new Transcript();
   readonly #permissions = new Permissions({
     answer: (id, optionId) => this.#decide(id, optionId),
+    known: (toolCallId) => this.#transcript.known(toolCallId),
     shows: (toolCallId, isShown) => {
       this.#transcript.setAsked(toolCallId, isShown);
       this.show();

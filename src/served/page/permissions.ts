@@ -10,6 +10,8 @@ export interface PermissionPorts {
   answer(id: Id, optionId: string | undefined): void;
   /** A card shows that tool call, or shows it no more. */
   shows(toolCallId: string, isShown: boolean): void;
+  /** What was told of that tool call before. */
+  known(toolCallId: string): Fields;
 }
 
 const optionKinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'];
@@ -31,7 +33,10 @@ export class Permissions {
   ask(id: Id, params: Fields): void {
     const { toolCall, options } = params;
     const call = fieldsOf(toolCall);
+    const toolCallId = textOf(call.toolCallId) ?? '';
     const view = new ToolView();
+    // A request may have the id alone.
+    view.update(this.ports.known(toolCallId));
     view.update(call);
     view.element.open = true;
     const buttons = listOf(options).map(({ optionId, name, kind }) => {
@@ -49,7 +54,6 @@ export class Permissions {
       el('div', { class: 'buttons' }, ...buttons),
     );
     this.remove(id);
-    const toolCallId = textOf(call.toolCallId) ?? '';
     this.#cards.set(id, { card, toolCallId });
     this.element.append(card);
     this.ports.shows(toolCallId, true);

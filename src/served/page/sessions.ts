@@ -117,7 +117,12 @@ export class SessionList {
     );
     const empty =
       sections.length + problems.length === 0 ? el('p', { class: 'quiet' }, 'No sessions yet.') : undefined;
+    const { activeElement } = document;
+    const href = this.#box.contains(activeElement) ? activeElement!.getAttribute('href') : null;
     this.#box.replaceChildren(...lost, ...problems, ...sections, ...(empty === undefined ? more : [empty]));
+    // Whoever walks through the list by keyboard stays where they are.
+    const links = href === null ? [] : [...this.#box.querySelectorAll('a')];
+    links.find((each) => each.getAttribute('href') === href)?.focus();
   }
 
   #row(session: ListedSession): HTMLElement {

@@ -21,6 +21,12 @@ describe('runInteractive', () => {
     ).toEqual({ status: 0, out: 'out typed\n', err: 'err é\n' });
   });
 
+  test.each(['SIGINT', 'SIGQUIT'] as const)('waits for a program that takes %s itself', async (signal) => {
+    const words = `trap : INT QUIT; kill -${signal.slice(3)} $PPID; echo "still here"; exit 5`;
+
+    expect(await played(['sh', '-c', words])).toEqual({ status: 5, out: 'still here\n', err: '' });
+  });
+
   test.each([
     [['sh', '-c', 'exit 7'], 7],
     [['true'], 0],

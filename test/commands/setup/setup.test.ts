@@ -245,3 +245,14 @@ test.each([['--undo'], ['--print'], ['--remote=wss://build.example/acp'], ['--to
     });
   },
 );
+
+test.each(['null', '[]', '"x"'])('refuses settings whose agents are %s', async (servers) => {
+  const before = `{ "agent_servers": ${servers} }\n`;
+  const file = fileOf('zed', before);
+
+  const { status, stderr } = await setup('zed');
+
+  expect(stderr).toContain('has no object as "agent_servers": correct it, or use --print\n');
+  expect(status).toBe(2);
+  expect(readFileSync(file, 'utf8')).toBe(before);
+});

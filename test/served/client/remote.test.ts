@@ -146,6 +146,18 @@ describe('a connection', () => {
     expect(connection.requests).toHaveLength(1);
   });
 
+  test('that was idle while something was on its way is made again at once', async () => {
+    const connection = await start();
+    const id = editor.ask('_ask');
+    const asked = await connection.inbox.next('_ask');
+
+    connection.cut(4003);
+    await connection.detached();
+    connection.answer(asked, {});
+
+    expect(await editor.inbox.response(id)).toMatchObject({ result: {} });
+  });
+
   test('that was idle for too long goes on when there is something to say', async () => {
     const connection = await idle();
     expect(connection.requests).toHaveLength(1);

@@ -30,6 +30,11 @@ export class ToolView {
     this.element.addEventListener('toggle', () => this.#showSoon());
   }
 
+  /** What was told of it so far. */
+  get call(): Fields {
+    return this.#call;
+  }
+
   /** What a `tool_call` or `tool_call_update` says; what it leaves out stays as it is. */
   update(call: Fields): void {
     const told = Object.entries(call).filter(([, value]) => value !== undefined && value !== null);

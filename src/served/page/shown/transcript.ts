@@ -53,6 +53,11 @@ export class Transcript {
     this.endMessage();
   }
 
+  /** What was told of that tool call. */
+  known(toolCallId: string): Fields {
+    return this.#tools.get(toolCallId)?.call ?? {};
+  }
+
   /** A question to the user about that tool call is open, or no more. */
   setAsked(toolCallId: string, isAsked: boolean): void {
     this.#tools.get(toolCallId)?.setAsked(isAsked);
