@@ -65,7 +65,7 @@ export class ReviewObserver implements SessionObserver {
           description: `Too much, or not readable: ${named(crowds)}. What changes there is not noticed, so this is said after each turn.`,
         });
     };
-    watch.look(foldersOf(session), (news) => this.#safely(() => tell(news)));
+    watch.look(foldersOf(session), tell, (reason) => this.#failed(reason));
   }
 
   #follow(session: AgentSession): Watch | undefined {
@@ -85,8 +85,12 @@ export class ReviewObserver implements SessionObserver {
     try {
       action();
     } catch (reason) {
-      this.core.log.warn({ reason: messageOf(reason) }, 'the workspace could not be looked at');
+      this.#failed(reason);
     }
+  }
+
+  #failed(reason: unknown): void {
+    this.core.log.warn({ reason: messageOf(reason) }, 'the workspace could not be looked at');
   }
 }
 

@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
-import { identityNow } from './pinned-folder';
+import { identitySeen } from './pinned-folder';
 import { PathResolver } from '../real-path';
 import { stateRemedy } from '../state-folder';
 import { unlessFails } from '../unless';
@@ -20,7 +20,9 @@ export class AgentFolders {
   /** All that are recorded, and `more`: folders that an agent is about to get. */
   constructor(state: string, more: readonly string[] = []) {
     this.#records = folderOf(state);
-    this.#more = new Map(more.flatMap((folder) => [folder, identityOf(folder)].map((key) => [key, folder])));
+    this.#more = new Map(
+      more.flatMap((folder) => [folder, identitySeen(folder)].map((key) => [key, folder])),
+    );
   }
 
   /**
@@ -40,7 +42,7 @@ export class AgentFolders {
 
   #first(places: readonly string[]): string | undefined {
     for (const place of places) {
-      const found = this.#known(place) ?? this.#known(identityOf(place));
+      const found = this.#known(place) ?? this.#known(identitySeen(place));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -57,7 +59,7 @@ export function rememberAgentFolders(state: string, folders: readonly string[]):
     const records = folderOf(state);
     makeFolder(records);
     for (const folder of folders)
-      for (const key of [folder, identityOf(folder)])
+      for (const key of [folder, identitySeen(folder)])
         if (key !== '' && targetOf(fileOf(records, key)) !== folder) write(records, key, folder);
   });
 }
@@ -110,9 +112,4 @@ function placesOn(path: string): string[] {
   const places: string[] = [];
   new PathResolver().resolve(path, (place) => places.push(place));
   return places;
-}
-
-/** As `identityNow`; empty also for what is not for us to see. */
-function identityOf(place: string): string {
-  return unlessFails(() => identityNow(place)) ?? '';
 }

@@ -7,6 +7,7 @@ import { lstat, open, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
 import { quoted } from '../quoted';
+import { unlessFails } from '../unless';
 import { pathOfOpen } from '../files/descriptor';
 
 /** A folder of the host, as it was when it was pinned. */
@@ -30,6 +31,11 @@ export function identityIn({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): stri
 export function identityNow(path: string): string {
   const there = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return there === undefined ? '' : `${identityIn(there)}:${there.birthtimeNs}`;
+}
+
+/** As `identityNow`; empty also for what is not for us to see. */
+export function identitySeen(path: string): string {
+  return unlessFails(() => identityNow(path)) ?? '';
 }
 
 /**

@@ -5,6 +5,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../../errors';
+import { inOneLook } from '../../system/paths/look-inside';
 import { identityNow } from '../../system/paths/pinned-folder';
 import { ancestry } from '../../system/real-path';
 import { replaceFile } from '../../system/files/replace-file';
@@ -123,11 +124,13 @@ export function outerBaselines(state: string, folder: string): Baseline[] {
 function keptIn(state: string, baseline: Baseline, role: FolderRole): Map<string, string> {
   const { folder } = baseline;
   if (outerBaselines(state, folder).length > 0) return new Map();
-  const units = unitsIn(folder, baseline).filter(
-    (unit) =>
-      canBeKept(unit) &&
-      isReadOnly(folder, unit.path, role) &&
-      placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
+  const units = inOneLook(() =>
+    unitsIn(folder, baseline).filter(
+      (unit) =>
+        canBeKept(unit) &&
+        isReadOnly(folder, unit.path, role) &&
+        placesOf(folder, unit).every(({ stats }) => stats?.nlink === 1),
+    ),
   );
   return new Map(units.map(({ path }) => [path, identityOf(folder, path)]));
 }

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { gitFolderIn, readGitFile } from '../git';
-import { lookAt, namesIn } from '../../system/paths/look-inside';
+import { inOneLook, lookAt, namesIn } from '../../system/paths/look-inside';
 import { bytesAt, withFile } from '../../system/files/open-file';
 import { unlessFails, unlessGone } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
@@ -56,6 +56,10 @@ const mostIndexBytes = 48 * 1024 * 1024;
  * theirs, and the linked worktrees of all. Reads each index, which can be long: pass the result on.
  */
 export function workTreesIn(root: string): WorkTree[] {
+  return inOneLook(() => workTreesOf(root));
+}
+
+function workTreesOf(root: string): WorkTree[] {
   const paths = new Set([root]);
   const found: WorkTree[] = [];
   let room = mostIndexBytes;

@@ -12,7 +12,7 @@ import {
   lookAt,
   type ProtectedPath,
 } from '../../system/paths/look-inside';
-import { identityNow } from '../../system/paths/pinned-folder';
+import { identitySeen } from '../../system/paths/pinned-folder';
 import { inGitFolder } from './protected-git';
 import {
   parentsOf,
@@ -218,9 +218,9 @@ export function contentOf(folder: string, { path, kind, stats }: ProtectedPlace,
     : { state: `${head} ${digestOf(bytes)}`, bytes };
 }
 
-/** A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one. */
+/** A text that changes as soon as the file at a path, or a folder on the way to it, is replaced by another one, or closed. */
 export function identityOf(folder: string, path: string): string {
-  return [...parentsOf(path), path].map((each) => identityNow(posix.join(folder, each))).join(' ');
+  return [...parentsOf(path), path].map((each) => identitySeen(posix.join(folder, each))).join(' ');
 }
 
 /** SHA-256 in hex, which states hold and copies are named by. */

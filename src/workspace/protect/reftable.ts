@@ -8,6 +8,8 @@ import { unlessGone } from '../../system/unless';
 const maxListBytes = 64 * 1024;
 /** Of all tables in one folder so much is read, in bytes, enough for 200 000 references. */
 const mostBytes = 16 * 1024 * 1024;
+/** So much a table counts at least, also one that is not there: to look for it takes time. */
+const tableBytes = 4_096;
 /** Of one folder only so many are told. */
 const mostReplaces = 256;
 const prefix = 'refs/replace/';
@@ -31,11 +33,12 @@ export function replacesIn(root: string, gitFolders: readonly string[]): Replace
     try {
       for (const table of readGitFile(posix.join(root, list), maxListBytes).split('\n').filter(Boolean)) {
         // Git follows it anywhere.
-        if (table.includes('/')) unread.add(list);
+        if (table.includes('/') || room <= 0) unread.add(list);
+        if (room <= 0) break;
         const file = posix.join(root, gitFolder, 'reftable', posix.basename(table));
-        const start = unlessGone(() => startOf(file, Math.max(0, room)));
+        const start = unlessGone(() => startOf(file, room));
+        room -= Math.max(tableBytes, start?.index.length ?? 0);
         if (start === undefined) continue;
-        room -= start.index.length;
         for (const name of start.isWhole ? replacesOf(start.index) : []) {
           if (names.size < mostReplaces) names.add(posix.join(gitFolder, name));
           else unread.add(list);
@@ -51,7 +54,7 @@ export function replacesIn(root: string, gitFolders: readonly string[]): Replace
 }
 
 /**
- * Those of one table; throws a `RangeError` where it is cut off. Source: git's reftable.adoc. Blocks with references come
+ * Those of one table; throws a `RangeError` where it is cut off or makes no sense. Source: git's reftable.adoc. Blocks with references come
  * first; the length of the first counts the head of the file. After a block there is the next one, or nulls up to a multiple
  * of the size of blocks.
  */
@@ -65,6 +68,8 @@ function* replacesOf(table: Buffer): Generator<string> {
     const end = block + table.readUIntBE(start + 1, 3);
     yield* replacesOfBlock(table, start + 4, end - 2 - 3 * table.readUInt16BE(end - 2), hashBytes);
     block = table[end] === 0 && blockBytes > 0 ? block + blockBytes : end;
+    // One that is shorter than its own head, or reaches into the next one, could be read without an end.
+    if (end < start + 6 || block < end) throw new RangeError('this is no block of a reftable');
   }
 }
 
@@ -80,7 +85,7 @@ function* replacesOfBlock(table: Buffer, start: number, end: number, hashBytes: 
     }
     return value;
   };
-  // Longer ones than of a replaced object are not needed, so that no table takes long.
+  // Longer ones than of a replaced object are not needed, and would take long.
   const longest = prefix.length + 2 * hashBytes;
   let name = '';
   while (at < end) {

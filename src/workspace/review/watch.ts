@@ -65,15 +65,20 @@ export class Watch {
 
   /**
    * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the
-   * file system is local, else after it has answered, so that a network that is gone keeps nobody waiting.
+   * file system is local, else after it has answered, so that a network that is gone keeps nobody waiting. `failed` is
+   * told why that could not be done.
    */
-  look(folders: readonly string[], tell: (news: News) => void): void {
+  look(folders: readonly string[], tell: (news: News) => void, failed: (reason: unknown) => void): void {
     const lookNow = (): void => {
-      const all = [...folders, ...baselines.besidesOf(this.state, this.root)];
-      const news = all.map((folder) => this.#newsIn(folder));
-      const changed = news.flatMap((each) => each.changed);
-      const crowds = news.flatMap((each) => each.crowds);
-      if (changed.length + crowds.length > 0) tell({ changed, crowds });
+      try {
+        const all = [...folders, ...baselines.besidesOf(this.state, this.root)];
+        const news = all.map((folder) => this.#newsIn(folder));
+        const changed = news.flatMap((each) => each.changed);
+        const crowds = news.flatMap((each) => each.crowds);
+        if (changed.length + crowds.length > 0) tell({ changed, crowds });
+      } catch (reason) {
+        failed(reason);
+      }
     };
     if (this.#isLocal) {
       lookNow();

@@ -41,7 +41,9 @@ function write(path: string, text = path): void {
 
 async function news(): Promise<readonly string[]> {
   const watch = new Watch(state, root);
-  return await new Promise((resolve) => watch.look([root], ({ changed }) => resolve(changed)));
+  return await new Promise((resolve, reject) =>
+    watch.look([root], ({ changed }) => resolve(changed), reject),
+  );
 }
 
 test('what an agent makes beside its workspace is told, and listed until it is accepted', async () => {

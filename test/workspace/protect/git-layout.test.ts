@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import type * as fs from 'node:fs';
 import {
   cpSync,
   mkdirSync,
@@ -52,6 +53,30 @@ function fill(...format: string[]): void {
 const all = ['deps/a', 'deps/ab', 'lib', 'z'.repeat(200)];
 
 beforeEach(() => (root = newFolder()));
+
+test('work trees are looked for with the budget of one look', () => {
+  git(root, 'init', '-q');
+  const names = Array.from({ length: 12 }, (_, n) => `s${n}`);
+  for (const name of names) {
+    for (const part of ['objects', 'refs']) mkdirSync(join(root, name, '.git', part), { recursive: true });
+    writeFileSync(join(root, name, '.git/HEAD'), 'ref: refs/heads/main\n');
+  }
+  const input = names.map((name) => `160000 ${'1'.repeat(40)} 0\t${name}\n`).join('');
+  execFileSync('git', ['-C', root, 'update-index', '--index-info'], { input });
+  let read = 0;
+  const real: typeof fs = jest.requireActual('node:fs');
+  const { opendirSync } = real;
+  const opened = jest.spyOn(real, 'opendirSync').mockImplementation((path, ...options) => {
+    if (!String(path).includes('/s')) return opendirSync(path, ...options);
+    let left = 19_990;
+    const readSync = (): fs.Dirent | null => (left-- > 0 ? ((read += 1), { name: 'f' } as fs.Dirent) : null);
+    return { readSync, closeSync: () => undefined } as fs.Dir;
+  });
+
+  expect(workTreesIn(root)).toHaveLength(13);
+  expect(read).toBeLessThan(220_000);
+  opened.mockRestore();
+});
 
 describe('hiddenIn', () => {
   test.each([2, 4])('tells the files of which an index of version %d hides changes', (version) => {

@@ -24,6 +24,17 @@ function have(...tables: string[]): void {
   writeFileSync(join(root, list), tables.map((table) => `${table}\n`).join(''));
 }
 
+/** A table whose blocks are said to be `blockBytes` apart; its first block is of 76 bytes, and has no record. */
+function writeTable(bytes: number, blockBytes: number, change: (table: Buffer) => void): void {
+  const table = Buffer.alloc(bytes);
+  change(table);
+  table.write('REFT\x01', 'latin1');
+  table.writeUIntBE(blockBytes, 5, 3);
+  table.write('r', 24);
+  table.writeUIntBE(100, 25, 3);
+  writeFileSync(join(root, '.git/reftable/sha1.ref'), table);
+}
+
 test('tells which objects are replaced, however the table shortens their names', () => {
   have('none.ref', 'sha1.ref');
 
@@ -52,7 +63,10 @@ test.each<[string, () => void]>([
   ['is cut off', () => truncateSync(join(root, '.git/reftable/sha1.ref'), 240)],
   ['is none', () => writeFileSync(join(root, '.git/reftable/sha1.ref'), 'text')],
   ['is too long', () => truncateSync(join(root, '.git/reftable/sha1.ref'), 17 * 1024 * 1024)],
+  ['is one of too many', () => writeFileSync(join(root, list), 'gone.ref\n'.repeat(5_000))],
   ['lies elsewhere', () => writeFileSync(join(root, list), '../elsewhere.ref\n')],
+  ['has a block of no bytes', () => writeTable(200, 0, (table) => table.write('r', 100))],
+  ['has blocks that overlap', () => writeTable(200, 1, (table) => table.write('r\0\0\x32', 100))],
 ])('tells that a table was not read that %s', (_, change) => {
   have('sha1.ref');
   change();

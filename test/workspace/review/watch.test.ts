@@ -18,6 +18,11 @@ beforeEach(() => {
   jest.mocked(statfs).mockResolvedValue({ type: 0xef53 } as never);
 });
 
+/** A look that fails. */
+function fail(reason: unknown): void {
+  throw reason;
+}
+
 /** A watch that has found out where the root lies. */
 async function watched(isProtected = true, records = state): Promise<Watch> {
   recordBaseline(records, root, { readOnly: isProtected ? [root] : [] });
@@ -28,13 +33,13 @@ async function watched(isProtected = true, records = state): Promise<Watch> {
 
 function news(watch: Watch, ...folders: string[]): readonly string[] {
   let found: readonly string[] = [];
-  watch.look([root, ...folders], ({ changed }) => (found = changed));
+  watch.look([root, ...folders], ({ changed }) => (found = changed), fail);
   return found;
 }
 
 function crowds(watch: Watch): readonly string[] {
   let found: readonly string[] = [];
-  watch.look([root], (all) => (found = all.crowds));
+  watch.look([root], (all) => (found = all.crowds), fail);
   return found;
 }
 
@@ -236,7 +241,7 @@ test('on a file system that may not answer, looks once that does, and asks one t
   const watch = await watched();
   write('.envrc');
   const told: (readonly string[])[] = [];
-  const look = (): void => watch.look([root], ({ changed }) => told.push(changed));
+  const look = (): void => watch.look([root], ({ changed }) => told.push(changed), fail);
 
   look();
   look();
@@ -247,6 +252,27 @@ test('on a file system that may not answer, looks once that does, and asks one t
   expect(told).toEqual([['.envrc']]);
   look();
   expect(answers.length).toBe(2);
+});
+
+test('tells all else where an agent has closed the way to what is read-only', async () => {
+  write('.claude/settings.json');
+  const watch = await watched();
+  renameSync(join(root, '.claude'), join(root, 'other'));
+  symlinkSync('.claude', join(root, '.claude'));
+  write('.envrc');
+  expect(news(watch)).toContain('.envrc');
+});
+
+test.each([0xef53, 0x6969])('tells whoever asks that a look has failed (%d)', async (type) => {
+  jest.mocked(statfs).mockResolvedValue({ type } as never);
+  jest.mocked(stat).mockResolvedValue(undefined as never);
+  const watch = await watched();
+  write('.envrc');
+  const failed = jest.fn();
+
+  watch.look([root], () => fail('this'), failed);
+  await new Promise(setImmediate);
+  expect(failed.mock.calls).toEqual([['this']]);
 });
 
 test('tells what comes into being where only the configuration or git protects', async () => {
