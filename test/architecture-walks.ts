@@ -102,6 +102,7 @@ const exec: Walk = {
     'container/image/build': 'how an image is built, if there is none',
     'container/image/build-lock': 'one build at a time',
     'container/image/progress': 'shows how a build goes on',
+    'container/patience': 'how long is waited for an engine',
     'container/served-limit': 'only on a server',
     'container/spec/container-user': 'the number of a user',
     'container/spec/own-folders': 'only where `container.own` names folders',

@@ -4,10 +4,10 @@ import type { Change } from './spec/changes';
 /** What is known of the container of that name. What costs a request is only there once it was asked for. */
 export interface Found {
   /**
-   * `none`: nothing has the name; `leaving`: it is being removed; `unfinished`: made, but never started; `paused`: by
-   * its user; `stopped`: it has run before.
+   * `none`: nothing has the name; `leaving`: it is being removed; `dead`: its removal has failed, or the engine ended
+   * meanwhile; `unfinished`: made, but never started; `paused`: by its user; `stopped`: it has run before.
    */
-  readonly state: 'none' | 'leaving' | 'unfinished' | 'running' | 'paused' | 'stopped';
+  readonly state: 'none' | 'leaving' | 'dead' | 'unfinished' | 'running' | 'paused' | 'stopped';
   /** Whether its label says that `cai` made it. */
   readonly isOurs: boolean;
   /** Whether it is for this workspace and agent, with the mounts, user and rights that it was made with. */
@@ -28,7 +28,7 @@ export type Action =
   /** `maker`: another process has just made it and will start it, or has died at that. */
   | { readonly kind: 'wait'; readonly until: 'removed' | 'started by its maker' }
   /** Remove it, so that another can be made. `because` is told to the user, who may have asked for it. */
-  | { readonly kind: 'replace'; readonly because: Change | 'asked for' }
+  | { readonly kind: 'replace'; readonly because: Change | 'asked for' | 'dead' }
   | { readonly kind: 'start' }
   /** `despite`: differences that the user is told of. */
   | { readonly kind: 'use'; readonly despite: readonly Change[] }
@@ -60,6 +60,7 @@ export function decide(found: Found, wanted: Wanted): Action {
   if (state === 'leaving') return { kind: 'wait', until: 'removed' };
   if (wanted.isFresh && found.isOurs) return replace('asked for', wanted);
   if (!found.isAsMade) return { kind: 'refuse', because: 'not as made' };
+  if (state === 'dead') return replace('dead', wanted);
   if (state === 'unfinished') return { kind: 'wait', until: 'started by its maker' };
   if (state === 'paused') return { kind: 'refuse', because: 'paused' };
   if (changes === undefined) return { kind: 'look', at: 'changes' };
@@ -78,6 +79,6 @@ export function decide(found: Found, wanted: Wanted): Action {
   return wanted.hasStarted ? { kind: 'refuse', because: 'ends at once' } : { kind: 'start' };
 }
 
-function replace(because: Change | 'asked for', { hasImage }: Wanted): Action {
+function replace(because: (Action & { kind: 'replace' })['because'], { hasImage }: Wanted): Action {
   return hasImage ? { kind: 'replace', because } : { kind: 'get image' };
 }

@@ -1,5 +1,4 @@
 /** Makes a container with all that it needs inside, and starts one. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
 import { metadataLabel } from '../workspace/devcontainer/metadata';
@@ -36,15 +35,15 @@ export interface MakeRequest {
 }
 
 /**
- * Makes a container of that name and starts it. Returns also if somebody else has taken the name, or has removed the
- * container meanwhile. One that cannot be started is removed. Rejects with `CaiError`.
+ * Makes a container of that name and starts it. Returns also if somebody else has removed the container meanwhile;
+ * `false`: the name is taken. One that cannot be started is removed. Rejects with `CaiError`.
  */
 export async function makeContainer(
   engine: Engine,
   name: string,
   image: ImageInfo,
   request: MakeRequest,
-): Promise<void> {
+): Promise<boolean> {
   const { settings, tell } = request;
   const about = await engine.about();
   const { hostUser, workspace } = settings;
@@ -67,11 +66,7 @@ export async function makeContainer(
     const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)), []);
     await inside.put([...files, ...identities]);
   });
-  if (id === undefined) {
-    // The engine may take a moment to know of the container whose name it has given away.
-    await sleep(20);
-    return;
-  }
+  if (id === undefined) return false;
   if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
   const tellUnlimited = (what: string) => tell(`the engine cannot limit ${what}: the container can use all`);
   if (!about.can.memory) tellUnlimited('memory');
@@ -90,6 +85,7 @@ export async function makeContainer(
       await engine.removeContainer(id).catch(() => undefined);
     if (failure !== undefined) throw failure;
   }
+  return true;
 }
 
 /**

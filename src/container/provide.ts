@@ -1,8 +1,6 @@
 /** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../errors';
 import { quoted } from '../system/quoted';
-import { isRunning } from '../system/process-identity';
 import { tamperingOf } from './check';
 import { decide, type Action, type Found } from './decide';
 import type { ContainerInfo } from './engine/container-info';
@@ -11,6 +9,7 @@ import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import type { Progress } from './image/progress';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
+import { isLeftUnfinished, Patience } from './patience';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
 import { startWithinLimit } from './served-limit';
 import { ownerOf, provideServices, removeWithServices } from './services';
@@ -59,6 +58,7 @@ export async function provideContainer(engine: Engine, request: ContainerRequest
 /** One use of `provideContainer`, and what it has done so far. */
 class Provision {
   readonly #name: string;
+  readonly #patience: Patience;
   #image: ImageInfo | undefined;
   #hasStarted = false;
   /** Id of the container that was there first; empty if there was no container. */
@@ -70,6 +70,7 @@ class Provision {
     private readonly request: ContainerRequest,
   ) {
     this.#name = containerName(request.settings);
+    this.#patience = new Patience(this.#name);
     this.#seen = request.seen;
   }
 
@@ -78,15 +79,16 @@ class Provision {
     const { engine } = this;
     const { info } = this.#seen ?? { info: await engine.inspectContainer(this.#name) };
     this.#seen = undefined;
+    this.#patience.saw(info);
     const action = await this.#decide(info).catch(async (reason: unknown) => {
       if (info === undefined || isAsIn(info, await engine.inspectContainer(info.id))) throw reason;
     });
     // Another process has stopped or removed the container during the look.
     if (action === undefined) return undefined;
     if (action.kind === 'get image') this.#image = await this.request.image();
-    else if (info === undefined)
-      await this.#start(() => makeContainer(engine, this.#name, this.#image!, this.request));
-    else return await this.#act(action, info);
+    else if (info !== undefined) return await this.#act(action, info);
+    else if (!(await this.#start(() => makeContainer(engine, this.#name, this.#image!, this.request))))
+      await this.#patience.whileTaken();
     return undefined;
   }
 
@@ -110,8 +112,8 @@ class Provision {
         await removeWithServices(engine, ownerOf(info));
         break;
       case 'wait':
-        if (action.until === 'removed') await sleep(50);
-        else await waitForMaker(engine, info);
+        if (action.until === 'removed') await this.#patience.whileRemoved();
+        else if (await isLeftUnfinished(engine, info)) await removeWithServices(engine, ownerOf(info));
     }
     return undefined;
   }
@@ -135,9 +137,9 @@ class Provision {
     }
   }
 
-  async #start(start: () => Promise<void>): Promise<void> {
+  async #start<T>(start: () => Promise<T>): Promise<T> {
     const { host, mostServed: most } = this.request;
-    await startWithinLimit({ engine: this.engine, host, most }, start);
+    return await startWithinLimit({ engine: this.engine, host, most }, start);
   }
 
   /** Looks up facts until `decide` needs no more. */
@@ -177,7 +179,7 @@ function isAsIn(found: ContainerInfo, now: ContainerInfo | undefined): boolean {
 
 function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
   if (info === undefined) return { state: 'none', isOurs: false, isAsMade: false };
-  const states = { removing: 'leaving', dead: 'leaving', created: 'unfinished', paused: 'paused' } as const;
+  const states = { removing: 'leaving', dead: 'dead', created: 'unfinished', paused: 'paused' } as const;
   const runs = info.isRunning ? 'running' : 'stopped';
   return {
     state: Object.hasOwn(states, info.state) ? states[info.state as keyof typeof states] : runs,
@@ -187,7 +189,7 @@ function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
 }
 
 /** For a container that is replaced by another one. */
-function replacement(change: Change, { name, labels }: ContainerInfo, settings: Settings): string {
+function replacement(change: Change | 'dead', { name, labels }: ContainerInfo, settings: Settings): string {
   const again = `the container ${name} is recreated, because`;
   switch (change) {
     case 'folder':
@@ -198,6 +200,8 @@ function replacement(change: Change, { name, labels }: ContainerInfo, settings: 
       return settings.protection === undefined
         ? `${again} all of its workspace is to be writable`
         : `${again} its workspace is to be protected again`;
+    case 'dead':
+      return `${again} a removal of it has failed half way`;
     default:
       return `${again} what is protected in its workspace has changed`;
   }
@@ -242,18 +246,6 @@ async function refusalOf(
 /** What to do where commands still run in a folder that was moved or replaced. */
 export function replacedRemedy(workspace: string): string {
   return `commands still run in the old folder: end them with: cai stop --force --workspace ${quoted(workspace)}; the next command then gets the new folder`;
-}
-
-/** A container that stays half made, or whose maker has died, is removed. */
-async function waitForMaker(engine: Engine, info: ContainerInfo): Promise<void> {
-  const end = Date.now() + (await engine.about()).startMs;
-  const isGone = () => isRunning(info.labels[label.maker] ?? '') === false;
-  for (let pauseMs = 20; Date.now() < end && !isGone(); pauseMs = Math.min(2 * pauseMs, 500)) {
-    await sleep(pauseMs);
-    const now = await engine.inspectContainer(info.id);
-    if (now?.state !== 'created') return;
-  }
-  await removeWithServices(engine, ownerOf(info));
 }
 
 /** What was found ahead. */

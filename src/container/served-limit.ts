@@ -15,14 +15,11 @@ const pollMs = 20;
  * Makes or starts a container where fewer than `most` run in the folders to which `host` is limited; everywhere if it is
  * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
  */
-export async function startWithinLimit(
+export async function startWithinLimit<T>(
   { engine, host, most }: { readonly engine: Engine; readonly host: Host; readonly most: number },
-  start: () => Promise<void>,
-): Promise<void> {
-  if (host.workspaces === undefined) {
-    await start();
-    return;
-  }
+  start: () => Promise<T>,
+): Promise<T> {
+  if (host.workspaces === undefined) return await start();
   const locks = new ProcessLocks(join(host.folders.state, 'starts'));
   const lock = await locks.take(recordName(JSON.stringify(host.workspaces)), { pollMs });
   try {
@@ -35,7 +32,7 @@ export async function startWithinLimit(
         'CONTAINER_START',
         `${running.length} containers run in the folders that you may use, and no more may ("serve.containers" in the configuration of the server): close sessions in other workspaces, and try again once their containers have ended, or ask the owner of the server to end some with "cai stop"`,
       );
-    await start();
+    return await start();
   } finally {
     lock?.release();
   }

@@ -6,11 +6,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import { quoted } from '../system/quoted';
-import { isGoing, type ContainerInfo } from './engine/container-info';
+import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import type { Progress } from './image/progress';
 import { haveVolume } from './make';
+import { Patience } from './patience';
 import {
   serviceContainer,
   servicePlan,
@@ -133,19 +134,22 @@ class ServiceProvision {
   /** The container of the service, running; `undefined`: there is none, and the configuration asks for no such service. */
   async run(): Promise<ContainerInfo | undefined> {
     const { engine, owner } = this;
+    const patience = new Patience(this.#name);
     for (;;) {
       const found = await engine.inspectContainer(this.#name);
+      patience.saw(found);
       if (found === undefined) {
         if (this.service === undefined) return undefined;
-        await this.#make(this.service);
+        if (!(await this.#make(this.service))) await patience.whileTaken();
       } else if (found.labels[label.service] === undefined) {
         throw new CaiError(
           'FOREIGN_CONTAINER',
           `the container ${this.#name} was not made by cai: rename or remove it: docker rm ${this.#name}`,
         );
-      } else if (isGoing(found)) await sleep(50);
+      } else if (found.state === 'removing') await patience.whileRemoved();
       // Of a container of the agent that is gone.
-      else if (found.labels[label.serviceOf] !== owner.id) await engine.removeContainer(found.id);
+      else if (found.state === 'dead' || found.labels[label.serviceOf] !== owner.id)
+        await engine.removeContainer(found.id);
       else if ((found.isRunning || isDone(found)) && !this.#isOlder(found)) return found;
       else await this.#start(found);
     }
@@ -174,16 +178,15 @@ class ServiceProvision {
     this.#hasStarted = true;
   }
 
-  async #make(service: Service): Promise<void> {
+  /** `false`: another process has made it. */
+  async #make(service: Service): Promise<boolean> {
     const { engine, owner } = this;
     const { settings } = this.request;
     const image = await this.#image(service);
     const plan = servicePlan({ service, owner, settings }, image, await engine.about());
     if (service.volume !== undefined)
       await haveVolume(engine, serviceVolume(owner, service.name), serviceVolumeLabels(settings, service));
-    const id = await engine.createContainer(this.#name, plan, () => Promise.resolve());
-    // Another process has made it, of which the engine may take a moment to know.
-    if (id === undefined) await sleep(20);
+    return (await engine.createContainer(this.#name, plan, () => Promise.resolve())) !== undefined;
   }
 
   async #image({ name, image }: Service): Promise<ImageInfo> {

@@ -12,7 +12,7 @@ const subsets = everyChange.reduce<Change[][]>(
 
 /** Every combination of facts, of those that may be missing also without them. */
 const all: readonly Facts[] = (
-  ['none', 'leaving', 'unfinished', 'running', 'paused', 'stopped'] as const
+  ['none', 'leaving', 'dead', 'unfinished', 'running', 'paused', 'stopped'] as const
 ).flatMap((state) =>
   combinations({
     state: [state],
@@ -54,6 +54,12 @@ const table: readonly (readonly [
   ],
   ['it is to be made anew', (f) => f.isFresh && f.isOurs, () => ({ kind: 'replace', because: 'asked for' })],
   ['it is not as it was made', (f) => !f.isAsMade, () => ({ kind: 'refuse', because: 'not as made' })],
+  [
+    'its removal has failed, and there is no image',
+    (f) => f.state === 'dead' && !f.hasImage,
+    () => ({ kind: 'get image' }),
+  ],
+  ['its removal has failed', (f) => f.state === 'dead', () => ({ kind: 'replace', because: 'dead' })],
   [
     'another process is making it',
     (f) => f.state === 'unfinished',

@@ -254,3 +254,51 @@ test('an image that comes while a container is made from an older one is what th
   expect(found).toMatchObject({ imageId: 'sha256:new' });
   expect(made).toEqual(['sha256:old', 'sha256:new']);
 });
+
+describe('provideContainer, where the engine never gets on', () => {
+  const image = () => Promise.resolve({ id: 'sha256:i', labels: {} } as object as ImageInfo);
+
+  function stuckEngine(info: ContainerInfo | undefined): Engine {
+    // A minute passes between two looks at the clock.
+    let nowMs = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (nowMs += 60_000));
+    return Object.assign(engineWith({}), {
+      inspectContainer: () => Promise.resolve(info),
+      about: () => Promise.resolve(circumstances.engine),
+      createVolume: () => Promise.resolve(),
+      listVolumes: () => Promise.resolve([]),
+      createContainer: () => Promise.resolve(undefined),
+    });
+  }
+
+  afterEach(() => jest.restoreAllMocks());
+
+  test('tells that a removal does not end', async () => {
+    await expect(
+      provideContainer(stuckEngine(containerInfo({ state: 'removing' })), request({ image })),
+    ).rejects.toMatchObject({
+      code: 'CONTAINER_START',
+      message: expect.stringMatching(/ is being removed, and that does not end: /) as string,
+    });
+  });
+
+  test('tells that a name is taken by nothing that it shows', async () => {
+    await expect(provideContainer(stuckEngine(undefined), request({ image }))).rejects.toMatchObject({
+      code: 'CONTAINER_START',
+      message: expect.stringMatching(/ is taken, but shows no such container: .*podman rm /) as string,
+    });
+  });
+
+  test('removes what an engine has left half removed', async () => {
+    const engine = stuckEngine(undefined);
+    const infos = [containerInfo({ state: 'dead' }), containerInfo({ state: 'dead' }), containerInfo()];
+    engine.inspectContainer = () => Promise.resolve(infos.shift());
+    const told: string[] = [];
+
+    await provideContainer(engine, request({ image, tell: (each) => told.push(each) }));
+    expect(removed).toHaveLength(1);
+    expect(told).toEqual([
+      expect.stringMatching(/ is recreated, because a removal of it has failed half way$/),
+    ]);
+  });
+});

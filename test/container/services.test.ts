@@ -86,6 +86,7 @@ describe('provideServices', () => {
     ['leaves one alone that runs', running(), []],
     ['starts one that has ended with its container', stopped({ startedAt: 4_000 }), ['start d0']],
     ['starts one again that has the network of an earlier start', running({ startedAt: 4_000 }), ['stop d0', 'start d0']],
+    ['makes one anew that was left half removed', stopped({ state: 'dead' }), ['remove d0', 'create cai-x-db', 'start d1']],
     ['makes one anew that was beside an earlier container', running({ labels: { [label.service]: 'db', [label.serviceOf]: 'old' } }), ['remove d0', 'create cai-x-db', 'start d1']],
   ])('%s', async (_, found, log) => {
     const engine = new FakeEngine(found);

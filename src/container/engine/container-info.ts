@@ -68,7 +68,7 @@ export interface ContainerRights {
   readonly publishedOn: readonly string[];
 }
 
-/** Whether the container is gone, or soon will be. */
+/** Whether the container is gone, or its removal has begun. */
 export function isGoing(info: ContainerInfo | undefined): boolean {
   return info === undefined || info.state === 'removing' || info.state === 'dead';
 }

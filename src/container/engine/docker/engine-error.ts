@@ -40,12 +40,10 @@ export function sentenceOf(reason: unknown): string {
   return (/^\(HTTP code \d+\) .*? - (.*)$/s.exec(text)?.[1] ?? text).trim();
 }
 
-/** Docker answers with 409 to that, podman with 500. */
+/** Docker answers with 409 to that, as to other things, podman with 500. */
 export function isNameTaken(reason: unknown): boolean {
-  return (
-    statusOf(reason) === 409 ||
-    (statusOf(reason) === 500 && /name.* already in use/is.test(sentenceOf(reason)))
-  );
+  const status = statusOf(reason);
+  return (status === 409 || status === 500) && /name.* already in use/is.test(sentenceOf(reason));
 }
 
 /**

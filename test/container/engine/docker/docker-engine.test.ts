@@ -220,10 +220,10 @@ describe('Engine.createContainer', () => {
     expect(requests.at(-1)).toBe('POST /v1.41/containers/create?name=x');
   });
 
-  test('does not take any other failure for that', async () => {
+  test.each([500, 409])('does not take any other failure for that (%d)', async (status) => {
     const { engine } = await connected({
       ...podman4,
-      'POST /containers/create': { status: 500, body: { message: 'container-init binary not found' } },
+      'POST /containers/create': { status, body: { message: 'container-init binary not found' } },
     });
 
     expect(await failure(engine.createContainer('x', plan, nothing))).toEqual({
