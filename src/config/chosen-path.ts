@@ -3,7 +3,7 @@ import type { Host } from '../system/host';
 import { CaiError } from '../errors';
 import type { AgentFolders } from '../system/paths/agent-folders';
 import { placeOfValue } from './effective-config';
-import { quoted } from '../system/quoted';
+import { commandWord, quoted } from '../system/quoted';
 
 /** A path of the configuration, its key as in the docs (`mounts[].path`), and the workspace that it is for. */
 interface ChosenPath {
@@ -40,5 +40,5 @@ export function checkFilePath(host: Host, chosen: ChosenPath, folders: AgentFold
 
 /** The end of a message about a folder where an agent has worked: what to do if none does any more. */
 export function orForget(folder: string): string {
-  return `if no agent works there any more, run: cai trust --forget ${quoted(folder)}`;
+  return `if no agent works there any more, run: cai trust --forget ${commandWord(folder)}`;
 }

@@ -2,7 +2,7 @@
 import { configFileOf, configKeys, configOf, userSettings, type Config } from './config';
 import { nameOf, type Setting } from './config-reader';
 import type { Host } from '../system/host';
-import { quoted } from '../system/quoted';
+import { commandWord } from '../system/quoted';
 import { JudgedFile, type Widening } from './repository/judge';
 import { readRepositoryFile } from './repository/repository-config';
 import { recorded } from '../workspace/records';
@@ -73,7 +73,7 @@ export function loadWorkspaceConfig(host: Host, root: string | undefined): Works
   const settings = trusted?.judged.settings ?? before;
   const remedies = {
     never: `put it into ${configFileOf(host)}`,
-    widens: `run: cai trust ${quoted(root ?? '')}`,
+    widens: `run: cai trust ${commandWord(root ?? '')}`,
   };
   return {
     config: {

@@ -1,6 +1,6 @@
 /** The running container of a workspace and an agent: looks at what is there, has `decide` say what to do, does it. */
 import { CaiError } from '../errors';
-import { quoted } from '../system/quoted';
+import { commandWord, quoted } from '../system/quoted';
 import { tamperingOf } from './check';
 import { decide, type Action, type Found } from './decide';
 import type { ContainerInfo } from './engine/container-info';
@@ -245,7 +245,7 @@ async function refusalOf(
 
 /** What to do where commands still run in a folder that was moved or replaced. */
 export function replacedRemedy(workspace: string): string {
-  return `commands still run in the old folder: end them with: cai stop --force --workspace ${quoted(workspace)}; the next command then gets the new folder`;
+  return `commands still run in the old folder: end them with: cai stop --force --workspace ${commandWord(workspace)}; the next command then gets the new folder`;
 }
 
 /** What was found ahead. */

@@ -42,3 +42,16 @@ export function escapedUnits(character: string): string {
   const units = character.split('').map((unit) => unit.charCodeAt(0).toString(16).padStart(4, '0'));
   return units.map((digits) => `\\u${digits}`).join('');
 }
+
+/** Text as one word of a shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * A path in a command that people are told to run: as `quoted`, unless a shell would find something in that to run or to
+ * replace, because an agent may have chosen the path.
+ */
+export function commandWord(path: string): string {
+  return /[$`"\\!]/.test(path) ? shellWord(printableCharacters(path)) : quoted(path);
+}

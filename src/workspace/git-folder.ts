@@ -5,7 +5,7 @@ import { CaiError } from '../errors';
 import type { Host } from '../system/host';
 import { isThere } from '../system/real-path';
 import { AgentFolders } from '../system/paths/agent-folders';
-import { quoted } from '../system/quoted';
+import { commandWord, quoted } from '../system/quoted';
 import { outerGitFolder, type OuterGitFolder } from './outer-git';
 import { recorded, recordFirst } from './records';
 import { isInside } from '../system/paths/is-inside';
@@ -24,7 +24,7 @@ export async function findOuterGit(
   const known = recorded(state, 'git-folders', root);
   const why = git === undefined ? undefined : objectionTo(git, known, new AgentFolders(state).above(root));
   if (git !== undefined && why !== undefined) {
-    const notice = `${quoted(root)} names the git folder ${quoted(git.folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${quoted(root)}`;
+    const notice = `${quoted(root)} names the git folder ${quoted(git.folder)}, which it ${why}, so it is not mounted: if that is right, run: cai trust ${commandWord(root)}`;
     return { git: undefined, refused: git.folder, notice };
   }
   return { git };

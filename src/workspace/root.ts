@@ -6,7 +6,7 @@ import { askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git
 import { kernelPlaceOn } from '../system/paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../system/paths/pinned-folder';
-import { quoted } from '../system/quoted';
+import { commandWord, quoted } from '../system/quoted';
 import { ancestry, isFilePath, isThere } from '../system/real-path';
 import { isAllowed } from './allowed';
 import { outerGitFolder } from './outer-git';
@@ -75,7 +75,7 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
 export function foreignNotice({ root, foreignRepository }: Workspace): string | undefined {
   if (foreignRepository === undefined) return undefined;
   const repository = quoted(foreignRepository);
-  return `the workspace is ${quoted(root)} alone, because git does not open ${repository}, which belongs to another user: if you trust it, run: git config --global --add safe.directory ${repository}`;
+  return `the workspace is ${quoted(root)} alone, because git does not open ${repository}, which belongs to another user: if you trust it, run: git config --global --add safe.directory ${commandWord(foreignRepository)}`;
 }
 
 async function realFolder(spelled: string): Promise<string> {

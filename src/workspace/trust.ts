@@ -1,7 +1,7 @@
 /** How wide the workspace of a folder is: no wider than when it was first opened, unless the user has agreed. */
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
-import { quoted } from '../system/quoted';
+import { commandWord, quoted } from '../system/quoted';
 import { resolvePath } from '../system/real-path';
 import { recorded, recordedRoots, recordFirst } from './records';
 import { findWorkspace, type Workspace } from './root';
@@ -39,7 +39,7 @@ export function checkRoot(state: string, cwd: string, root: string, isOnlyLooked
   if (outgrown !== undefined)
     throw new CaiError(
       'WORKSPACE',
-      `${quoted(cwd)} belonged to the workspace ${quoted(outgrown)} and now leads to ${quoted(root)}, which holds more or lies elsewhere: if that is right, run: cai trust ${quoted(cwd)}`,
+      `${quoted(cwd)} belonged to the workspace ${quoted(outgrown)} and now leads to ${quoted(root)}, which holds more or lies elsewhere: if that is right, run: cai trust ${commandWord(cwd)}`,
     );
   if (!isOnlyLookedAt) recordFirst(state, 'roots', cwd, root);
 }
@@ -51,7 +51,7 @@ export async function checkLinks(state: string, workspace: Workspace): Promise<v
   const [folder, root] = [quoted(workspace.cwd), quoted(workspace.root)];
   throw new CaiError(
     'WORKSPACE',
-    `${folder} leads to ${root} by a link in the workspace ${quoted(left)}, where an agent can make links: if that is right, run: cai trust ${folder}`,
+    `${folder} leads to ${root} by a link in the workspace ${quoted(left)}, where an agent can make links: if that is right, run: cai trust ${commandWord(workspace.cwd)}`,
   );
 }
 

@@ -1,4 +1,5 @@
-import { printable, printableCharacters, printableLine, quoted } from '../../src/system/quoted';
+import { execFileSync } from 'node:child_process';
+import { commandWord, printable, printableCharacters, printableLine, quoted } from '../../src/system/quoted';
 
 describe('text for a terminal', () => {
   const text = 'a\u202eb\u200b\u001b[2J\u009b\tc  d\r\ne\rf\u2028g 😀\ud800';
@@ -23,5 +24,27 @@ describe('quoted', () => {
   ])('%j is %s', (value, text) => {
     expect(quoted(value)).toBe(text);
     expect(JSON.parse(quoted(value))).toEqual(value);
+  });
+});
+
+describe('commandWord', () => {
+  test.each([
+    '/a b',
+    '/$(touch pwned)',
+    '/`touch pwned`',
+    '/x"; touch pwned; "',
+    "/it's $HOME",
+    '/a\\b',
+    '/a!b',
+  ])('is one word of a shell, which runs nothing: %s', (path) => {
+    const printed = execFileSync('/bin/sh', ['-c', `printf '%s\n' ${commandWord(path)}`], {
+      encoding: 'utf8',
+    });
+    expect(printed).toBe(`${path}\n`);
+  });
+
+  test('is in double quotes where that is enough, and shows no control characters', () => {
+    expect(commandWord('/home/u/my app')).toBe('"/home/u/my app"');
+    expect(commandWord('/a$\u001bb')).toBe("'/a$\ufffdb'");
   });
 });

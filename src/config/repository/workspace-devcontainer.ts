@@ -6,7 +6,7 @@ import { devcontainerNames, findDevcontainer } from '../../workspace/devcontaine
 import { isObject, placesInJson } from '../../workspace/devcontainer/json';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { quoted } from '../../system/quoted';
+import { commandWord, quoted } from '../../system/quoted';
 import { recorded } from '../../workspace/records';
 import { configKeys, configOf, type Config } from '../config';
 import { settingsOf, type Setting } from '../config-reader';
@@ -51,7 +51,7 @@ export function findWorkspaceDevcontainer(
     devcontainer: { file, trusted: undefined },
     notices: [`${quoted(file)} is not used, because ${why}`],
   });
-  const remedy = `run: cai trust ${quoted(root)}; to be told no more, set "devcontainer.use" to false`;
+  const remedy = `run: cai trust ${commandWord(root)}; to be told no more, set "devcontainer.use" to false`;
   if (digest === undefined) return unused(`you have not agreed to it: if you want it, ${remedy}`);
   try {
     const trusted = readWorkspaceDevcontainer(host, root, file, config, before);

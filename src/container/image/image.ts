@@ -1,6 +1,6 @@
 /** The image of an agent: found, or built from the Dockerfile of this package and what the user adds. */
 import { CaiError } from '../../errors';
-import { quoted } from '../../system/quoted';
+import { commandWord } from '../../system/quoted';
 import type { Engine } from '../engine/engine';
 import type { ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
@@ -119,7 +119,7 @@ export function lackOf(request: ImageRequest): Readonly<Record<'detail' | 'remed
 /** Where there is a registry, what it has is to be what is used. */
 function remedy({ agent, repository, registry }: ImageRequest): string {
   const push = registry === undefined ? '' : ' --push';
-  return `cai build ${agent}${push}${repository === undefined ? '' : ` --workspace ${quoted(repository)}`}`;
+  return `cai build ${agent}${push}${repository === undefined ? '' : ` --workspace ${commandWord(repository)}`}`;
 }
 
 async function locked<T>(request: ImageRequest, progress: Progress, work: () => Promise<T>): Promise<T> {

@@ -13,6 +13,7 @@ import { readRegularFile } from '../../system/paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';
+import { shellWord } from '../../system/quoted';
 import { objectIn } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
@@ -47,7 +48,7 @@ export async function registryAgentFiles(
   { program, env, from }: Installation,
   surroundings: Surroundings,
 ): Promise<RegistryAgentFiles> {
-  const variables = Object.entries(env).map(([name, value]) => `export ${name}=${shellText(value)}\n`);
+  const variables = Object.entries(env).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
   const texts = { 'registry/variables': variables.join('') };
   if (from.kind !== 'archive') {
     const { kind, spec, name, cmd = '' } = from;
@@ -151,11 +152,6 @@ function formatOf(archive: string): string {
 }
 
 function settingsFile(settings: Readonly<Record<string, string>>): Record<string, string> {
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${shellText(value)}\n`);
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${shellWord(value)}\n`);
   return { 'registry/settings': lines.join('') };
-}
-
-/** As one word of a shell, whatever is in it. */
-function shellText(value: string): string {
-  return `'${value.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,6 @@
 /** Whom everything in a container runs as. */
 import { stat } from 'node:fs/promises';
-import { quoted } from '../../system/quoted';
+import { commandWord, quoted } from '../../system/quoted';
 import type { ContainerUser } from './spec';
 
 /** Where `cai` itself runs as root: no agent does, and this is the first ordinary user of most systems. */
@@ -30,6 +30,6 @@ export async function containerUser(
   return {
     user,
     notice: `${notice}, which cannot write in ${quoted(workspace)}`,
-    remedy: `run cai as the user whose files those are to be, or: chown -R ${uid}:${gid} ${quoted(workspace)}`,
+    remedy: `run cai as the user whose files those are to be, or: chown -R ${uid}:${gid} ${commandWord(workspace!)}`,
   };
 }

@@ -8,7 +8,7 @@ import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../../system/files/open-file';
 import { pathOfOpen, placeOf } from '../../system/files/descriptor';
-import { quoted } from '../../system/quoted';
+import { commandWord, quoted } from '../../system/quoted';
 import { makeFolder } from '../../system/files/make-folder';
 
 /** Longer files are not moved, in bytes. */
@@ -36,7 +36,10 @@ export function putBack(
         'too much to look at, or not readable: remove by hand what you do not know',
       );
     if (now?.state.startsWith(openState))
-      throw new CaiError('OUTSIDE', `others can write in it: run "chmod go-w ${posix.join(folder, path)}"`);
+      throw new CaiError(
+        'OUTSIDE',
+        `others can write in it: run: chmod go-w ${commandWord(posix.join(folder, path))}`,
+      );
     if (now?.state === hiddenState)
       throw new CaiError(
         'OUTSIDE',

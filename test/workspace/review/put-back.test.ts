@@ -141,6 +141,6 @@ test('a folder that others can write in is left, and it is told how to close it'
   chmodSync(root, 0o777);
 
   expect(putAllBack()).toEqual({
-    './': { aside: undefined, failure: `others can write in it: run "chmod go-w ${root}/"` },
+    './': { aside: undefined, failure: `others can write in it: run: chmod go-w "${root}/"` },
   });
 });

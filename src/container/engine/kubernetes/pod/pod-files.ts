@@ -7,6 +7,7 @@ import { posix } from 'node:path';
 import type { InnerEntry } from '../../engine';
 import type { PodVolume, VolumeMount } from './pod';
 import { isInside } from '../../../../system/paths/is-inside';
+import { shellWord } from '../../../../system/quoted';
 
 /** What a pod needs for its files. */
 export interface PodFiles {
@@ -99,14 +100,10 @@ function placeIn({ name, mountPath }: VolumeMount, path: string): string {
 
 /** Makes an entry there; one that a volume has already stays as it is, but for the content of a file. */
 function making(to: string, { path, is, mode }: InnerEntry, key: string): string[] {
-  const at = shellQuoted(to);
+  const at = shellWord(to);
   const chmod = `chmod ${mode.toString(8)} ${at}`;
   if (is === 'folder') return [`[ -d ${at} ] || mkdir -p ${at}`, chmod];
-  if ('link' in is) return [`ln -sfn ${shellQuoted(is.link)} ${at}`];
-  const ofImage = is.added === undefined ? '' : `${shellQuoted(path)} `;
+  if ('link' in is) return [`ln -sfn ${shellWord(is.link)} ${at}`];
+  const ofImage = is.added === undefined ? '' : `${shellWord(path)} `;
   return [`cat ${ofImage}${place.secret}/${key} > ${at}`, chmod];
-}
-
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
