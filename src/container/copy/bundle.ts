@@ -61,8 +61,21 @@ export async function takeBundle(
     brought.push({ name: `cai/${name}`, commits: Number(count) });
   }
   const updates = [...wanted].map(([name, id]) => `update refs/remotes/cai/${name} ${id}\n`);
-  await repository.ask(['update-ref', '--no-deref', '--stdin', '-m', 'cai pull'], updates.join(''));
+  const change = ['update-ref', '--no-deref', '--stdin', '-m', 'cai pull'];
+  const inTheWay = (await namesHere(repository)).filter((here) =>
+    [...wanted.keys()].some((name) => name.startsWith(`${here}/`) || here.startsWith(`${name}/`)),
+  );
+  // First: git takes no name for which another has to go in the same step.
+  if (inTheWay.length > 0)
+    await repository.ask(change, inTheWay.map((name) => `delete refs/remotes/cai/${name}\n`).join(''));
+  await repository.ask(change, updates.join(''));
   return { brought, refused };
+}
+
+/** Names of earlier pulls, below `refs/remotes/cai/`. */
+async function namesHere(repository: Repository): Promise<string[]> {
+  const names = await repository.ask(['for-each-ref', '--format=%(refname:lstrip=3)', 'refs/remotes/cai']);
+  return names.split('\n').filter(Boolean);
 }
 
 /** All that they lead to is there, and they are commits. */

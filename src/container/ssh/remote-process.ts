@@ -92,8 +92,10 @@ async function readiness(stdout: Readable): Promise<string> {
 function exitOf(channel: SessionChannel, lost: () => CaiError | undefined): RemoteProcess['exited'] {
   const exited = new Promise<{ status: number }>((resolve, reject) => {
     let status: number | undefined;
-    channel.on('exit', (code: number | null, signal?: NodeJS.Signals) => {
-      status = code ?? 128 + constants.signals[signal!];
+    const signals: Readonly<Record<string, number | undefined>> = constants.signals;
+    channel.on('exit', (code: number | null, signal: string | undefined = '') => {
+      // sshd names 13 signals, and no others.
+      status = code ?? 128 + (signals[signal] ?? constants.signals.SIGKILL);
     });
     channel.on('close', () => {
       // The status comes before the last output, which a lost connection may have kept back.

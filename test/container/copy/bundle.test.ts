@@ -92,6 +92,17 @@ test('brings a branch, and nothing else of ours is changed', async () => {
   expect(existsSync(join(root, 'file'))).toBe(false);
 });
 
+test.each([
+  ['main', 'main/deep'],
+  ['main/deep', 'main'],
+])('brings a branch after one that its name has no room beside: %s, %s', async (first, second) => {
+  await take(bundleOf(agents(), [`refs/heads/${first}`, 'refs/heads/other']));
+
+  expect((await take(bundleOf(agents(), [`refs/heads/${second}`]))).brought).toHaveLength(1);
+  const names = git(root, 'for-each-ref', '--format=%(refname:lstrip=3)', 'refs/remotes/cai');
+  expect(names.trim().split('\n')).toEqual([second, 'other']);
+});
+
 const strangeNames = [
   'refs/heads/../x',
   'refs/heads/../../../outside',

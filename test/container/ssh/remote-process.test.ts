@@ -1,6 +1,7 @@
 import { once } from 'node:events';
+import { Duplex, PassThrough } from 'node:stream';
 import { SshConnection } from '../../../src/container/ssh/ssh';
-import type { RemoteProcess } from '../../../src/container/ssh/remote-process';
+import { startProcess, type RemoteProcess } from '../../../src/container/ssh/remote-process';
 import { startServer, type Played, type SshServer } from './ssh-server';
 
 let server: SshServer;
@@ -134,4 +135,18 @@ describe('a remote process', () => {
 
     await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
   });
+});
+
+test('a process has a status where sshd does not name the signal that has ended its supervisor', async () => {
+  const channel = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const parts = { stderr: new PassThrough(), outgoing: { id: 0 }, _client: { _protocol: {} } };
+  Object.assign(channel, parts);
+  const nothing = (): undefined => undefined;
+  const starting = startProcess(channel as never, Promise.resolve(Buffer.from('x')), nothing, nothing);
+  channel.push(Buffer.from([0]));
+  const process = await starting;
+
+  channel.emit('exit', null, 'SIGSIG@openssh.com');
+  channel.emit('close');
+  expect(await process.exited).toEqual({ status: 137 });
 });

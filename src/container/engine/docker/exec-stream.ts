@@ -19,7 +19,11 @@ export class ExecStream extends Duplex {
     connection.on('data', (chunk: Buffer) => this.#take(chunk));
     connection.on('end', () => this.push(null));
     connection.on('error', (reason) => this.destroy(reason));
-    connection.on('close', () => this.destroy());
+    connection.on('close', () => {
+      // What has come before its end may still be read.
+      if (!connection.readableEnded || this.readableEnded) this.destroy();
+      else this.once('end', () => this.destroy());
+    });
   }
 
   override _read(): void {

@@ -35,16 +35,15 @@ export async function wayInto(
   return stream;
 }
 
-/**
- * The socket of the container whose first process that is; `undefined`: it cannot be reached from here, or not at this
- * moment.
- */
+/** The socket of the container whose first process that is; `undefined`: it cannot be reached from here. */
 async function doorOf(pid: number): Promise<FileHandle | undefined> {
-  const text = (path: string) => readFile(path, 'utf8').catch(() => '');
-  const command = await text(`/proc/${pid}/cmdline`);
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   // An engine elsewhere counts other processes.
   if (!command.includes('\0/run/cai/keeper\0')) return undefined;
-  const children = (await text(`/proc/${pid}/task/${pid}/children`)).match(/\d+/g);
+  // A kernel without CONFIG_PROC_CHILDREN has no such file.
+  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
+  if (listed === undefined) return undefined;
+  const children = listed.match(/\d+/g);
   if (children === null) throw new NotYet('nobody is at its door yet');
   // Only into one that may be traced: the porter, or what an agent has left behind.
   for (const child of children) {

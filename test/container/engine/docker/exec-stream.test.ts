@@ -47,6 +47,21 @@ describe('ExecStream', () => {
     },
   );
 
+  test('keeps what came before the end for whoever reads it late', async () => {
+    const { engine, stream } = await pair();
+    const large = 'x'.repeat(60_000);
+    engine.end(frame(stdout, large));
+    engine.resume();
+    stream.end();
+    await once(engine, 'close');
+    for (let turn = 0; turn < 3; turn++) await setImmediate();
+
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).toString()).toBe(large);
+    expect(stream.destroyed).toBe(true);
+  });
+
   test('passes on what is written as it is, and its end', async () => {
     const { engine, stream } = await pair();
 

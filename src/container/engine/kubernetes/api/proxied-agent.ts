@@ -24,9 +24,12 @@ export class ProxiedAgent extends Agent {
 
   /** Source: Node, `http.Agent`, which lets the connection come later. */
   override createConnection(...[options, done]: Parameters<Agent['createConnection']>): undefined {
-    tunnelTo(this.#place, this.proxy, AbortSignal.timeout(openMs)).then(
-      ({ socket }) => done!(null, super.createConnection({ ...options, socket } as RequestOptions)!),
-      (reason: unknown) => (done as (error: unknown) => void)(reason),
-    );
+    tunnelTo(this.#place, this.proxy, AbortSignal.timeout(openMs))
+      // Throws where a certificate is damaged.
+      .then(({ socket }) => super.createConnection({ ...options, socket } as RequestOptions)!)
+      .then(
+        (made) => done!(null, made),
+        (reason: unknown) => (done as (error: unknown) => void)(reason),
+      );
   }
 }
