@@ -138,8 +138,8 @@ class Provision {
   }
 
   async #start<T>(start: () => Promise<T>): Promise<T> {
-    const { host, mostServed: most } = this.request;
-    return await startWithinLimit({ engine: this.engine, host, most }, start);
+    const { host, mostServed: most, tell } = this.request;
+    return await startWithinLimit({ engine: this.engine, host, most, tell }, start);
   }
 
   /** Looks up facts until `decide` needs no more. */

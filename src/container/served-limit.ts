@@ -16,12 +16,23 @@ const pollMs = 20;
  * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
  */
 export async function startWithinLimit<T>(
-  { engine, host, most }: { readonly engine: Engine; readonly host: Host; readonly most: number },
+  {
+    engine,
+    host,
+    most,
+    tell,
+  }: {
+    readonly engine: Engine;
+    readonly host: Host;
+    readonly most: number;
+    readonly tell: (notice: string) => void;
+  },
   start: () => Promise<T>,
 ): Promise<T> {
   if (host.workspaces === undefined) return await start();
+  const onWait = (pid: number) => tell(`waiting for process ${pid}, which starts another container`);
   const locks = new ProcessLocks(join(host.folders.state, 'starts'));
-  const lock = await locks.take(recordName(JSON.stringify(host.workspaces)), { pollMs });
+  const lock = await locks.take(recordName(JSON.stringify(host.workspaces)), { pollMs, onWait });
   try {
     const own = await ownContainers(engine, host.user.uid);
     const running = own.filter(

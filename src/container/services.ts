@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError, messageOf } from '../errors';
 import { quoted } from '../system/quoted';
+import { within } from '../system/time-limit';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
@@ -254,8 +255,8 @@ async function isReady(
   const stream = await engine.startIn?.(id, ['/bin/sh', '-c', script, 'cai', ...health]);
   if (stream === undefined) return false;
   try {
-    const late = sleep(Math.max(end - Date.now(), 0), '', { ref: false });
-    return (await Promise.race([text(stream).catch(() => ''), late])).trim() === 'ready';
+    const said = text(stream).catch(() => '');
+    return (await within(Math.max(end - Date.now(), 0), said))?.trim() === 'ready';
   } finally {
     stream.destroy();
   }

@@ -16,11 +16,14 @@ export interface GitOptions {
   readonly host: Host;
   /** Path of the program; default: the `git` that PATH means, unless agents can change it. */
   readonly git?: string;
-  /** After which it is killed; default 2000. */
+  /** After which it is killed; default: that of this file. */
   readonly gitTimeoutMs?: number;
   /** After which it is not started, and killed, too, by the clock of `performance.now()`; default: never. */
   readonly untilMs?: number;
 }
+
+/** So long git may take to answer, in milliseconds. */
+export const answerMs = 2_000;
 
 /** A repository can name programs that git runs by itself, whatever it is asked. Source: git-config(1). */
 const harmless = ['-c', 'core.fsmonitor=', '-c', 'core.hooksPath=/dev/null'];
@@ -45,7 +48,7 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
 }
 
 async function answerOf(args: readonly string[], options: GitOptions): Promise<string> {
-  const { gitTimeoutMs = 2_000, untilMs = Infinity } = options;
+  const { gitTimeoutMs = answerMs, untilMs = Infinity } = options;
   const timeout = Math.floor(Math.min(gitTimeoutMs, untilMs - performance.now()));
   if (timeout <= 0) throw new CaiError('WORKSPACE', 'git was not asked, because that takes too long in all');
   const asking = promisify(execFile)(programOf(options), [...harmless, ...args], {

@@ -2,7 +2,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, errorCodeOf } from '../errors';
-import { askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
+import { answerMs, askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
 import { kernelPlaceOn } from '../system/paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../system/paths/pinned-folder';
@@ -30,6 +30,8 @@ export interface Workspace {
   readonly identity: string;
   /** The git repository above `root` that was left out because it is another user's; mostly absent. */
   readonly foreignRepository?: string;
+  /** Git gave no answer in time, so that the root may be narrower than another time; mostly absent. */
+  readonly isUnsure?: true;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const { refusalOfRoot, refusalOfCwd } = rootRules(options.host);
   // The nearest first.
   const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
-  const [{ gitRoot, foreign }, marked, kernelPlace] = await Promise.all([
+  const [{ gitRoot, foreign, isLate }, marked, kernelPlace] = await Promise.all([
     gitRootOf(realCwd, possible, options),
     markedRoot(possible),
     kernelPlaceOn(spelled, realCwd),
@@ -67,12 +69,15 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
   const { identity } = await identify(root);
   const workspace = { root, spelledRoot, cwd: spelled, realCwd, identity };
+  if (isLate === true) return { ...workspace, isUnsure: true };
   const isCut = foreign !== undefined && foreign !== root && isInside(root, foreign);
   return isCut ? { ...workspace, foreignRepository: foreign } : workspace;
 }
 
-/** What to tell of a workspace that is only a part of its repository; `undefined`: nothing. */
-export function foreignNotice({ root, foreignRepository }: Workspace): string | undefined {
+/** What to tell of a workspace that is only a part of its repository, or may be; `undefined`: nothing. */
+export function rootNotice({ root, foreignRepository, isUnsure }: Workspace): string | undefined {
+  if (isUnsure === true)
+    return `the workspace is ${quoted(root)} alone, because git did not answer within ${answerMs / 1_000} s: if it lies in a repository, end this and start it again`;
   if (foreignRepository === undefined) return undefined;
   const repository = quoted(foreignRepository);
   return `the workspace is ${quoted(root)} alone, because git does not open ${repository}, which belongs to another user: if you trust it, run: git config --global --add safe.directory ${commandWord(foreignRepository)}`;
@@ -93,7 +98,7 @@ async function realFolder(spelled: string): Promise<string> {
 
 /**
  * The top level of the work tree that `folder` (a real path) lies in; `foreign`: the repository that git has refused
- * because it is another user's. Whatever else fails is no answer.
+ * because it is another user's; `isLate`: it took too long. Whatever else fails is no answer.
  *
  * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder as top level.
  * So the answer counts only if it is one of those that are `possible`, and holds the very `.git` that git used; linked
@@ -103,7 +108,7 @@ async function gitRootOf(
   folder: string,
   possible: readonly string[],
   options: GitOptions,
-): Promise<{ gitRoot?: string; foreign?: string | undefined }> {
+): Promise<{ gitRoot?: string; foreign?: string | undefined; isLate?: boolean }> {
   const hasGit = await Promise.all(possible.map((each) => isThere(posix.join(each, '.git'))));
   if (!hasGit.includes(true)) return {};
   try {
@@ -115,7 +120,8 @@ async function gitRootOf(
   } catch (reason) {
     // No answer is an ordinary case: the caller has other ways to find a root.
     const foreign = foreignRepositoryIn(reason);
-    return { foreign: possible.find((each) => each === foreign) };
+    const isLate = (reason as { readonly killed?: boolean }).killed === true;
+    return { foreign: possible.find((each) => each === foreign), isLate };
   }
 }
 

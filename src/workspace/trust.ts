@@ -31,17 +31,17 @@ export async function rootLeftByLink(
 /**
  * Fails with `CaiError('WORKSPACE')` for a root that is wider than the one that was recorded for the working directory
  * as it is spelled, or lies elsewhere: what the agent or a stranger changes in a repository must not choose what is
- * mounted. Records the root of a directory that has no record, unless `isOnlyLookedAt`. A narrower root is not
- * recorded: it can be git's, which once took too long.
+ * mounted. Records the root of a directory that has no record, unless it is `isForNow`: only looked at, or so because git
+ * took too long. A narrower root than the recorded one is not recorded either.
  */
-export function checkRoot(state: string, cwd: string, root: string, isOnlyLookedAt = false): void {
+export function checkRoot(state: string, cwd: string, root: string, isForNow = false): void {
   const outgrown = outgrownRoot(state, cwd, root);
   if (outgrown !== undefined)
     throw new CaiError(
       'WORKSPACE',
       `${quoted(cwd)} belonged to the workspace ${quoted(outgrown)} and now leads to ${quoted(root)}, which holds more or lies elsewhere: if that is right, run: cai trust ${commandWord(cwd)}`,
     );
-  if (!isOnlyLookedAt) recordFirst(state, 'roots', cwd, root);
+  if (!isForNow) recordFirst(state, 'roots', cwd, root);
 }
 
 /** Rejects with `CaiError('WORKSPACE')` for a workspace that `rootLeftByLink` knows one for. */
@@ -59,6 +59,6 @@ export async function checkLinks(state: string, workspace: Workspace): Promise<v
 export async function findCheckedWorkspace(cwd: string, host: Host): Promise<Workspace> {
   const workspace = await findWorkspace(cwd, { host });
   await checkLinks(host.folders.state, workspace);
-  checkRoot(host.folders.state, workspace.cwd, workspace.root);
+  checkRoot(host.folders.state, workspace.cwd, workspace.root, workspace.isUnsure);
   return workspace;
 }

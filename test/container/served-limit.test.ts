@@ -1,12 +1,18 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Engine } from '../../src/container/engine/engine';
 import { startWithinLimit } from '../../src/container/served-limit';
 import { label } from '../../src/container/spec/spec';
 import { Host } from '../../src/system/host';
+import { processStat } from '../../src/system/process-identity';
+import { recordName } from '../../src/system/state-folder';
 import { newFolder } from '../support/temp-folder';
 
 const most = 2;
 let running: string[];
 let host: Host;
+let told: string[];
+let onTold: () => void;
 
 /** An engine in which a container runs for each of these workspaces. */
 const engine = {
@@ -22,14 +28,21 @@ const engine = {
     ),
 } as unknown as Engine;
 
+const tell = (notice: string): void => {
+  told.push(notice);
+  onTold();
+};
+
 const start = async (workspace: string): Promise<void> =>
-  await startWithinLimit({ engine, host, most }, () => {
+  await startWithinLimit({ engine, host, most, tell }, () => {
     running.push(workspace);
     return Promise.resolve();
   });
 
 beforeEach(() => {
   running = [];
+  told = [];
+  onTold = () => undefined;
   host = new Host({ HOME: newFolder(), CAI_SERVE_WORKSPACES: '["/srv/shop"]' });
 });
 
@@ -62,4 +75,16 @@ test('the owner has no limit', async () => {
   for (const name of ['a', 'b', 'c']) await start(`/srv/shop/${name}`);
 
   expect(running).toHaveLength(3);
+});
+
+test('whoever waits for the start of another process is told', async () => {
+  const folder = join(host.folders.state, 'starts');
+  mkdirSync(folder, { recursive: true });
+  const other = process.ppid;
+  const name = `${recordName(JSON.stringify(host.workspaces))}.${other}.${processStat(other)?.startTicks ?? 0}.lock`;
+  writeFileSync(join(folder, name), '');
+  onTold = () => rmSync(join(folder, name));
+  await start('/srv/shop/b');
+
+  expect(told).toEqual([`waiting for process ${other}, which starts another container`]);
 });

@@ -70,6 +70,18 @@ attempt('an agent has the host read gigabytes at the end of each turn, by indexe
   return reachedIf(bytes > 256 * 2 ** 20 || !isTold, `${bytes} bytes in a turn; told: ${before}`);
 });
 
+attempt('an agent has the host read for ever at the end of a turn, by a table of references', async () => {
+  const told = await scene.toldOf(`mkdir .git/reftable && python3 - <<'END'
+table = bytearray(200)
+table[0:5] = b'REFT\\x01'
+table[24:28] = b'r\\x00\\x00\\x64'
+table[100:104] = b'r\\x00\\x00\\x00'
+open('.git/reftable/tables.list', 'w').write('a.ref\\n')
+open('.git/reftable/a.ref', 'wb').write(table)
+END`);
+  return reachedIf(!told.includes('tables.list'), `told: ${told}`);
+});
+
 attempt('a repository has the host look for any number of patterns', async () => {
   const workspace = newWorkspace();
   const paths = Array.from({ length: 100 }, (_, n) => `d/*a*a*${n}`);

@@ -13,7 +13,7 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Host } from '../../src/system/host';
-import { findWorkspace, foreignNotice } from '../../src/workspace/root';
+import { findWorkspace, rootNotice } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
 
 /** Giving a file to somebody else takes root. */
@@ -150,10 +150,10 @@ describe('findWorkspace', () => {
         host: new Host({ ...env, LC_ALL: 'de_DE.UTF-8', LANGUAGE: 'de' }),
       });
       expect(workspace).toMatchObject({ root: cwd, foreignRepository: repository });
-      expect(foreignNotice(workspace)).toMatch(
+      expect(rootNotice(workspace)).toMatch(
         /^the workspace is ".*\/src" alone, .* safe.directory ".*\/repository"$/,
       );
-      expect(foreignNotice(await findWorkspace(repository, { host: new Host(env) }))).toBeUndefined();
+      expect(rootNotice(await findWorkspace(repository, { host: new Host(env) }))).toBeUndefined();
     });
 
     testAsRoot('nor complains of, a repository of somebody else that could not be a workspace', async () => {

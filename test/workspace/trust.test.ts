@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { forget, record, recorded } from '../../src/workspace/records';
 import { checkRoot, findCheckedWorkspace, outgrownRoot, rootLeftByLink } from '../../src/workspace/trust';
-import { findWorkspace } from '../../src/workspace/root';
+import { findWorkspace, rootNotice } from '../../src/workspace/root';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
@@ -20,6 +20,20 @@ beforeEach(() => {
 
 const filesOf = (kind: string): string[] =>
   readdirSync(join(state, 'containai', kind)).map((name) => join(state, 'containai', kind, name));
+
+test('a root is not recorded while git gives no answer, which is told', async () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, '.git'));
+  mkdirSync(join(folder, 'sub'));
+  const bin = newFolder();
+  writeFileSync(join(bin, 'git'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+  const host = new Host({ ...env, PATH: `${bin}:${process.env.PATH}` });
+
+  const workspace = await findCheckedWorkspace(join(folder, 'sub'), host);
+  expect(workspace.root).toBe(join(folder, 'sub'));
+  expect(rootNotice(workspace)).toMatch(/ alone, because git did not answer within 2 s: /);
+  expect(recorded(host.folders.state, 'roots', join(folder, 'sub'))).toBeUndefined();
+});
 
 describe('a trusted file', () => {
   test('is trusted with the content that was recorded last, and no other', () => {

@@ -31,7 +31,7 @@ import { CaiError } from '../../errors';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { recordUse } from '../../workspace/records';
-import { foreignNotice, type Workspace } from '../../workspace/root';
+import { rootNotice, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
 import { briefly, voiceOf, type Voice } from './voice';
@@ -103,7 +103,7 @@ export class Target {
     const root = workspace?.root;
     const found = loadWorkspaceConfig(host, root);
     const { config } = found;
-    const foreign = workspace && foreignNotice(workspace);
+    const foreign = workspace && rootNotice(workspace);
     for (const notice of [foreign ?? [], briefly(found)].flat()) voice.tell(notice);
     const { name: agent } = chosenAgent(options.agent, config, host, root);
     // It answers while we look at files.

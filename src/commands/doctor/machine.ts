@@ -11,7 +11,7 @@ import { configFileOf } from '../../config/config';
 import { loadWorkspaceConfig, placeOfValue } from '../../config/effective-config';
 import { outerGitFolder } from '../../workspace/outer-git';
 import { quoted } from '../../system/quoted';
-import { findWorkspace, foreignNotice } from '../../workspace/root';
+import { findWorkspace, rootNotice } from '../../workspace/root';
 import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, checkRoot } from '../../workspace/trust';
 import { chosenAgent } from '../containers/target';
@@ -43,7 +43,7 @@ export async function workspace(facts: Facts): Promise<Finding> {
   await checkLinks(host.folders.state, found);
   checkRoot(host.folders.state, cwd, root, true);
   facts.place = { root };
-  const foreign = foreignNotice(found);
+  const foreign = rootNotice(found);
   if (foreign !== undefined) return { status: 'warn', detail: foreign };
   const mount = mountOf(root, host);
   const where = mount === root ? 'under its own path' : `at ${mount}`;

@@ -87,7 +87,7 @@ async function checkWhole(repository: Repository, ids: readonly string[]): Promi
 }
 
 /** What a name of a bundle is called here, below `refs/remotes/cai/`; `undefined`: it is not taken. */
-export function ownName(ref: string): string | undefined {
+function ownName(ref: string): string | undefined {
   if (Object.hasOwn(special, ref)) return special[ref as keyof typeof special];
   const name = /^refs\/heads\/(.{1,200})$/su.exec(ref)?.[1];
   if (name === undefined || ['HEAD', ...Object.values(special)].includes(name.split('/')[0]!))

@@ -4,9 +4,9 @@
  */
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
+import { within } from '../../system/time-limit';
 import { printableLine, quoted } from '../../system/quoted';
 import type { Progress } from '../image/progress';
 import { limitedText } from '../ssh/inside';
@@ -83,7 +83,7 @@ export class WorkspaceCopy {
     } finally {
       giving.stdout.resume();
       // What failed inside is the cause of what did not arrive; it may also never end.
-      await Promise.race([this.#ended(giving, said), sleep(endMs, undefined, { ref: false })]);
+      await within(endMs, this.#ended(giving, said));
     }
   }
 

@@ -1,6 +1,6 @@
 /** What the build of an image gets to read for an agent of the ACP registry, beside `registry-agent.sh`, which uses it. */
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { createReadStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Architecture, ArchiveTarget } from '../../agent/registry/entry';
@@ -14,7 +14,7 @@ import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';
 import type { Progress } from './progress';
 import { shellWord } from '../../system/quoted';
-import { objectIn } from '../../system/unless';
+import { objectIn, unlessFails } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
 /** Files of a build context by path: texts, and files of this machine. */
@@ -37,6 +37,8 @@ const maxArchiveBytes = 2 ** 30;
 /** For one archive, in milliseconds. */
 const downloadLimitMs = 30 * 60_000;
 const maxDigestBytes = 2 ** 20;
+/** No build takes as long, in milliseconds: what is older was left by one that was ended. */
+const leftMs = 24 * 60 * 60_000;
 
 const architectures: Readonly<Record<string, Architecture>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
@@ -131,6 +133,10 @@ function newFolder(stateFolder: string): string {
   const folder = join(stateFolder, 'archives');
   try {
     makeFolder(folder);
+    for (const path of readdirSync(folder).map((name) => join(folder, name))) {
+      const madeMs = unlessFails(() => statSync(path).mtimeMs) ?? Infinity;
+      if (Date.now() - madeMs > leftMs) rmSync(path, { recursive: true, force: true });
+    }
     return mkdtempSync(join(folder, 'download-'));
   } catch (reason) {
     throw new CaiError(

@@ -3,7 +3,7 @@ import type { StoredImage } from '../engine/engine-info';
 import { imageLabel, isAgentImage, isEnvironment } from './image-tag';
 
 /** An image that can go. */
-export interface UnusedImage {
+interface UnusedImage {
   readonly image: StoredImage;
   /** Why it can go, as people read it: `left over from a build`. */
   readonly because: string;

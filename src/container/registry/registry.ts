@@ -18,7 +18,7 @@ import { unlessFails } from '../../system/unless';
 
 export type { Login } from './docker-login';
 
-export interface RegistryImage {
+interface RegistryImage {
   /** By which it is always the same: `ghcr.io/team/containai@sha256:…`. */
   readonly id: string;
   /** `NAME=value`. */

@@ -65,5 +65,5 @@ export function notShared(
 }
 
 /** What to do about it. */
-export const shareRemedy =
+const shareRemedy =
   '"shares" in [engine] of your config.toml may only name what a network file system has at the same path on both; correct it, or use an engine here';

@@ -89,7 +89,10 @@ export async function openHostPorts(
       const name = `${id}-${port}`;
       const offer = { tell, patienceMs: tryMs, isServed: () => served().has(name), onWait: done };
       offerPort(connection, { hosts: localhost, port }, offer)
-        .then(() => notes.push(...[locks.tryTake(name) ?? []].flat()))
+        .then(() => {
+          const note = locks.tryTake(name);
+          if (note !== undefined) notes.push(note);
+        })
         // How the connection was lost is told by the command on it.
         .catch(() => undefined)
         .finally(done);

@@ -60,7 +60,8 @@ export class SshConnection {
 
   /**
    * Connects and logs in, and waits for an sshd that is still starting. Rejects with `HOST_KEY` if something else
-   * answers, and with `SSH_CONNECT` if nothing does within `timeoutMs` or it does not let us in.
+   * answers, and with `SSH_CONNECT` if nothing does within `timeoutMs`, to which an engine that hangs adds its own, or it
+   * does not let us in.
    */
   static async open(target: SshTarget, timeoutMs = 10_000): Promise<SshConnection> {
     const deadline = Date.now() + timeoutMs;

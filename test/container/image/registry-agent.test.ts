@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -90,6 +90,17 @@ describe('registryAgentFiles', () => {
     expect(texts['registry/settings']).toContain("format='tar.gz'\n");
     discard();
     expect(readdirSync(join(state, 'archives'))).toEqual([]);
+  });
+
+  test('removes what a build that was ended has left, and nothing of one that may run', async () => {
+    const [left, inUse] = ['download-1', 'download-2'].map((name) =>
+      join(state, 'archives', name, 'archive'),
+    );
+    for (const file of [left!, inUse!]) writeIn(file, '');
+    utimesSync(dirname(left!), 0, 0);
+
+    (await files(ofArchive())).discard();
+    expect(readdirSync(join(state, 'archives'))).toEqual(['download-2']);
   });
 
   test('fails for a processor that the registry has no archive for', async () => {

@@ -38,7 +38,11 @@ test('what git itself puts into the folder of each worktree is not told, unless 
   rmSync(join(root, '.git/worktrees/earlier'), { recursive: true });
   write(`${tree}/commondir`, '../..\n');
   const told: string[] = [];
-  watch.look([root], ({ changed }) => told.push(...changed));
+  watch.look(
+    [root],
+    ({ changed }) => told.push(...changed),
+    (reason) => told.push(String(reason)),
+  );
   expect([found(), told]).toEqual([[], []]);
 
   write(`${tree}/commondir`, '../../..\n');

@@ -42,7 +42,7 @@ const removalSeconds = 1;
 /** How long a pod may be looked into, in seconds, its start included. */
 const lookSeconds = startMs / 1_000 + 600;
 /** What of the user's configuration an engine needs. */
-export type KubernetesSettings = Config['kubernetes'];
+type KubernetesSettings = Config['kubernetes'];
 
 export class KubernetesEngine implements Engine {
   readonly images: ImageStore;

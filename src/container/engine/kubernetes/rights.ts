@@ -5,7 +5,7 @@ import { unless } from './api/api-error';
 import type { Namespace } from './namespace';
 
 /** The same verbs on some kinds of objects. */
-export interface NeededRight {
+interface NeededRight {
   /** Their API group; empty: the core. */
   readonly group: string;
   /** Perhaps a part of them: `pods/log`. */

@@ -9,7 +9,7 @@ import { Requests, type Request } from './requests';
 import { watch, type Listed, type WatchEvent } from './watch';
 
 /** How something is removed. Source: Kubernetes API, `DeleteOptions`. */
-export interface RemoveOptions {
+interface RemoveOptions {
   /** How long it may take to end by itself; 0: it is gone at once. */
   readonly gracePeriodSeconds?: number;
   /** Nothing else of that name is removed: 409. */

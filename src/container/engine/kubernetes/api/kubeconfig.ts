@@ -30,7 +30,7 @@ export interface Cluster {
 }
 
 /** What the user's configuration says about the cluster; it wins over everything. */
-export interface WantedCluster {
+interface WantedCluster {
   /** Absolute path of the only file that counts. */
   readonly kubeconfig?: string;
   readonly context?: string;

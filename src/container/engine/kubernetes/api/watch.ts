@@ -21,7 +21,7 @@ export interface Listed {
   readonly resourceVersion: string;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly list: () => Promise<Listed>;
   /** Asks for what happens, with these values in the query. */
   readonly open: (query: Readonly<Record<string, string>>) => Promise<Readable>;

@@ -19,7 +19,7 @@ const usualRequests = { memory: '256Mi', cpu: '100m' };
 export const doorPort = 2222;
 
 /** What a pod and its Secret are asked for with. */
-export interface PodRequest {
+interface PodRequest {
   /** As `Engine.createContainer` has it. */
   readonly name: string;
   /** Of the Secret, which nobody else uses. */

@@ -10,7 +10,7 @@ import { isInside } from '../../../../system/paths/is-inside';
 import { shellWord } from '../../../../system/quoted';
 
 /** What a pod needs for its files. */
-export interface PodFiles {
+interface PodFiles {
   /** Content of the Secret: base64, by key. */
   readonly data: Readonly<Record<string, string>>;
   /** Besides the volumes that the pod is to have. */

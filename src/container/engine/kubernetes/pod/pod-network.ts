@@ -9,7 +9,7 @@ import type { EnvironmentVariable } from './pod';
 export const reachedStatus = 93;
 
 /** Such pods differ from others in this. */
-export interface PodWall {
+interface PodWall {
   /** What the first container does before all else. */
   readonly script: readonly string[];
   /** What it needs to know for that. */

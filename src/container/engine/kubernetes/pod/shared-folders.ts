@@ -9,7 +9,7 @@ import { isInside } from '../../../../system/paths/is-inside';
 type Shared = Config['kubernetes']['volumes'];
 
 /** Where a pod finds a file or folder of this machine. */
-export interface SharedPlace {
+interface SharedPlace {
   /** The volume, without a name. */
   readonly volume: Omit<PodVolume, 'name'>;
   /** In it; absent: all of it. */
