@@ -49,6 +49,21 @@ const seconds = (sinceMs) => `${Math.round((Date.now() - sinceMs) / 1000)} s`;
 
 const sumOf = (all, what) => all.reduce((sum, each) => sum + each[what], 0);
 
+/** What all processors have done since they began, in ticks. Source: proc_stat(5), the line `cpu`. */
+function processorTimes() {
+  const ticks = readFileSync('/proc/stat', 'utf8').split('\n')[0].split(/ +/).slice(1, 9).map(Number);
+  const [idle, waits] = ticks.slice(3);
+  const all = ticks.reduce((sum, each) => sum + each, 0);
+  return { all, unused: idle + waits, waits };
+}
+
+/** How the processors were used since `before`; they also idle while a disk is waited for. */
+function usedSince(before) {
+  const now = processorTimes();
+  const share = (what) => Math.round((100 * (now[what] - before[what])) / Math.max(1, now.all - before.all));
+  return `processors ${100 - share('unused')} % busy, ${share('waits')} % waiting for discs`;
+}
+
 function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
@@ -155,13 +170,13 @@ async function play(step) {
 }
 
 async function playPhase({ name, lanes }) {
-  const since = Date.now();
+  const [since, before] = [Date.now(), processorTimes()];
   print(`\n== ${name}`);
   const playLane = async (lane) => {
     for (const step of lane) await play(step);
   };
   await Promise.all(lanes.map(playLane));
-  print(`== ${name}: ${seconds(since)}`);
+  print(`== ${name}: ${seconds(since)}, ${usedSince(before)}`);
 }
 
 /**

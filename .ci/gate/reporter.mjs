@@ -18,9 +18,10 @@ export default class {
   }
 
   onTestFileResult({ path }, { testResults, perfStats, testExecError, failureMessage }) {
-    const tests = testResults.map(({ fullName: name, status, failureMessages }) => ({
+    const tests = testResults.map(({ fullName: name, status, duration, failureMessages }) => ({
       name,
       status,
+      tookMs: duration ?? undefined,
       message: failureMessages.join('\n'),
     }));
     write({
