@@ -108,6 +108,7 @@ const exec: Walk = {
     'container/spec/own-folders': 'only where `container.own` names folders',
     'container/spec/shared-folders': 'only engines on other machines',
     'container/ssh/pace': 'pauses streams',
+    'container/ssh/pipes': 'makes streams of two descriptors',
     'container/ssh/window': 'a number',
   },
   most: { files: 40, lines: 5_500 },

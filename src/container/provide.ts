@@ -284,6 +284,7 @@ export async function connectTo(
   ahead?.connection?.then((unused) => unused.end()).catch(() => undefined);
   return await SshConnection.open({
     connect: () => engine.connectTo(container),
+    openPipes: engine.openPipes && ((pipes) => engine.openPipes!(container, pipes)),
     hostKey,
     privateKey,
     container: name,

@@ -1,6 +1,7 @@
 /** Attacks on the way into a container, by what runs in it: where it leads, what it leaves open, who is kept out. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync } from 'node:fs';
+import { chmodSync, closeSync, constants, openSync, readSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { buildTimeoutMs, forEachOf, Place } from '../engine/place';
@@ -77,6 +78,45 @@ attempt(
   },
 );
 
+attempt(
+  'an agent that puts something else in the place of the pipes of a command reaches a program of the user’s machine by them, or keeps cai waiting',
+  async () => {
+    const reached = await forEachOf(['link', 'silent', 'file'], async (how) => {
+      const place = await new Place(cai).opened();
+      const listened = join(place.workspace, 'listened');
+      execFileSync('mkfifo', ['--mode=666', listened]);
+      // Open both ways, so that nobody who opens it waits.
+      const listener = openSync(listened, constants.O_RDWR | constants.O_NONBLOCK);
+      const swapper = place.start(['python3', '-c', swapsPipes, how, listened], bySocket);
+      await swapper.says('begun');
+      for (let run = 0; run < 5; run++) {
+        const command = place.start(['cat'], bySocket);
+        command.child.stdin.end('for the command alone');
+        // It may fail, and must end.
+        await command.ends(30_000);
+      }
+      const heard = heardBy(listener);
+      closeSync(listener);
+      swapper.child.stdin.end();
+      const { stdout } = await swapper.ends();
+      if (/begun\n0\n/.test(stdout.toString())) throw new Error(`${how}: nothing was swapped`);
+      return heard && `${how}: ${heard}`;
+    });
+    return reachedIf(reached.join('') !== '', reached.join(' '));
+  },
+);
+
+/** What somebody has written to a pipe. */
+function heardBy(pipe: number): string {
+  try {
+    const piece = Buffer.alloc(4096);
+    return piece.toString('utf8', 0, readSync(pipe, piece));
+  } catch (reason) {
+    if ((reason as NodeJS.ErrnoException).code === 'EAGAIN') return '';
+    throw reason;
+  }
+}
+
 /**
  * Tries to trace what has no parent in the container until stdin ends. Makes the first that it can run in a circle.
  * Prints how many it has tried, and the id of that one. Source: ptrace(2), user_regs_struct of x86_64.
@@ -128,4 +168,28 @@ server.listen(0 if how == 'full' else 100)
 print('begun', flush=True)
 while how == 'full': time.sleep(1)
 while True: threading.Thread(target=answer, args=[server.accept()[0]], daemon=True).start()
+`;
+
+/**
+ * Puts a link to a pipe of the workspace, a pipe that nobody reads, or a file in the place of each pipe that comes into
+ * being where the container's way in is, until stdin ends. Prints how many it has swapped.
+ */
+const swapsPipes = `
+import os, select, sys
+how, listened = sys.argv[1:]
+os.chdir('/run/cai/door')
+done, count = set(), 0
+print('begun', flush=True)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    for name in os.listdir('.'):
+        if name in done or not name.endswith(('.in', '.out')): continue
+        done.add(name)
+        try:
+            os.unlink(name)
+            if how == 'link': os.symlink(listened, name)
+            elif how == 'silent': os.mkfifo(name)
+            else: open(name, 'w').close()
+            count += 1
+        except OSError: pass
+print(count, flush=True)
 `;

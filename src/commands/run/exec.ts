@@ -143,7 +143,7 @@ async function runIn(
     await hostPorts;
     await setUpContainer(target, { ...place, command, host });
     const terminal = options.tty === true ? { ...windowSize(), term: host.env.TERM ?? 'xterm' } : undefined;
-    const remote = await connection.run(command, terminal);
+    const remote = await connection.run(command, terminal ?? 'pipes');
     guard.command = remote;
     if (status !== undefined) {
       status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));

@@ -89,6 +89,14 @@ export interface Allowances {
 /** There is no way into a container now, and there may be soon: it is being started, or stands still. */
 export class NotYet extends Error {}
 
+/** Our ends of a command's named pipes, as descriptors on which nothing waits. */
+export interface OpenPipes {
+  /** To write to its stdin. */
+  readonly input: number;
+  /** To read its stdout. */
+  readonly output: number;
+}
+
 /** A container that is to have no network would have one, so it does not run. */
 export class NoWall extends CaiError {
   constructor(message: string) {
@@ -152,6 +160,12 @@ export interface Engine {
 
   /** A new stream to an sshd in a running container. Rejects with `NotYet`, with `CaiError`, and as sockets do. */
   connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex>;
+
+  /**
+   * Opens our ends of the named pipes of a command in a running container. `undefined`: they cannot be reached from here.
+   * An engine whose pipes never can lacks it.
+   */
+  openPipes?(container: { readonly pid: number }, name: string): Promise<OpenPipes | undefined>;
 
   /** What people type to see what the engine knows of the container of that name. */
   lookCommand(name: string): string;

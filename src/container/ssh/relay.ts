@@ -15,6 +15,8 @@ export async function relay(
   stdin.pipe(command.stdin);
   // A terminal that is gone has no more to say.
   stdin.on('error', () => command.stdin.end());
+  // Who writes to us does not hear that the command reads no more.
+  command.stdin.on('error', () => stdin.resume());
   const stderr = deliver(command.stderr, own.stderr).catch(() => void command.stderr.resume());
   try {
     await deliver(command.stdout, own.stdout);

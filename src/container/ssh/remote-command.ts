@@ -19,9 +19,10 @@ export interface RemoteCommand {
 /**
  * What the supervisor in the container reads before it starts the command: a decimal length, a newline, and as many
  * bytes of fields that each end with NUL (`cwd`, number of arguments, arguments, environment, files). Fails with `USAGE`
- * for text that cannot be passed on: with a NUL in it, or not Unicode. The message names no value.
+ * for text that cannot be passed on: with a NUL in it, or not Unicode. The message names no value. `pipes` names the named
+ * pipes that the supervisor is to make; one of an earlier version takes that for a variable of the command.
  */
-export function encodeHeader(command: RemoteCommand): Buffer {
+export function encodeHeader(command: RemoteCommand, pipes?: string): Buffer {
   const { argv, cwd, env, files = {} } = command;
   check('the working directory', cwd);
   argv.forEach((text, index) =>
@@ -36,7 +37,8 @@ export function encodeHeader(command: RemoteCommand): Buffer {
     check(`the environment variable ${name}`, value);
   }
   const given = Object.entries(files).map(([path, text]) => [`CAI_FILE:${path}`, text] as const);
-  const pairs = [...env, ...given].map(([name, value]) => `${name}=${value}`);
+  const asked = pipes === undefined ? [] : [['CAI_PIPES', pipes] as const];
+  const pairs = [...env, ...given, ...asked].map(([name, value]) => `${name}=${value}`);
   const fields = [cwd, String(argv.length), ...argv, ...pairs];
   const body = Buffer.from(`${fields.join('\0')}\0`);
   return Buffer.concat([Buffer.from(`${body.length}\n`), body]);

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { Readable, type Duplex, type Writable } from 'node:stream';
 import { CaiError } from '../../errors';
+import type { OpenPipes } from '../engine/engine';
+import { streamsOf } from './pipes';
 
 /** The signals that can be sent to a command. */
 export type RemoteSignal = 'TERM' | 'INT' | 'HUP' | 'QUIT' | 'USR1' | 'USR2';
@@ -31,19 +33,28 @@ export interface RemoteProcess {
   readonly hasEnded: boolean;
 }
 
+/** What a command needs of its connection. */
+interface Around {
+  /** Tells why the connection has ended, if it has. */
+  readonly lost: () => CaiError | undefined;
+  /** Sends a signal to a process inside, where sshd cannot do it. */
+  readonly kill: (name: RemoteSignal, pid: string) => void;
+  /** Resolves with `undefined` where the channel is to carry stdin and stdout. */
+  readonly openPipes?: (() => Promise<OpenPipes | undefined>) | undefined;
+}
+
 /** A session channel of ssh2, as far as we use it. */
 type SessionChannel = Duplex & { readonly stderr: Readable };
 
 /**
  * Sends the header to the supervisor on a new channel, once it is known; resolves when the supervisor has read it. A
- * signal that is sent before would be lost if sshd had not executed anything yet. `lost` tells why the connection has
- * ended, if it has; `kill` sends a signal to a process inside, where sshd cannot do it.
+ * signal that is sent before would be lost if sshd had not executed anything yet. If the header asks for pipes,
+ * `openPipes` opens them.
  */
 export async function startProcess(
   channel: SessionChannel,
   header: Promise<Buffer>,
-  lost: () => CaiError | undefined,
-  kill: (name: RemoteSignal, pid: string) => void,
+  { lost, kill, openPipes }: Around,
 ): Promise<RemoteProcess> {
   // What is written when the command has ended may be lost.
   channel.on('error', () => undefined);
@@ -57,10 +68,18 @@ export async function startProcess(
   const ready = readiness(stdout);
   ready.catch(() => undefined);
   channel.write(await header);
-  const pid = await ready;
+  const { pid, hasPipes } = await ready;
+  const pipes = hasPipes ? await openPipes?.().catch(() => undefined) : undefined;
+  if (hasPipes) channel.write(pipes === undefined ? '0' : '1');
+  const direct = pipes && streamsOf(pipes);
+  if (direct !== undefined) {
+    stdout.resume();
+    if (isOpen) channel.on('close', () => direct.end());
+    else direct.end();
+  }
   return {
-    stdin: channel,
-    stdout,
+    stdin: direct?.stdin ?? channel,
+    stdout: direct?.stdout ?? stdout,
     stderr,
     signal(name) {
       if (!isOpen) return;
@@ -78,15 +97,15 @@ export async function startProcess(
 }
 
 /**
- * Takes from the output what the supervisor says of itself: its pid, if sshd will not pass signals on, and a NUL
- * byte. What is no supervisor says something else, which stays where it is and tells why.
+ * Takes from the output what the supervisor says of itself: its pid, if sshd will not pass signals on, whether it has made
+ * pipes, and a NUL byte. What is no supervisor says something else, which stays where it is and tells why.
  */
-async function readiness(stdout: Readable): Promise<string> {
+async function readiness(stdout: Readable): Promise<{ readonly pid: string; readonly hasPipes: boolean }> {
   await once(stdout, 'readable');
   const output = (stdout.read() ?? Buffer.alloc(0)) as Buffer;
-  const [said, pid = ''] = /^([0-9]*)\0/.exec(output.toString('latin1', 0, 16)) ?? [''];
+  const [said, pid = '', pipes] = /^([0-9]*)(\|)?\0/.exec(output.toString('latin1', 0, 16)) ?? [''];
   if (output.length > said.length) stdout.unshift(output.subarray(said.length));
-  return pid;
+  return { pid, hasPipes: pipes !== undefined };
 }
 
 function exitOf(channel: SessionChannel, lost: () => CaiError | undefined): RemoteProcess['exited'] {

@@ -2,12 +2,14 @@
 import type { Duplex } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
-import { NotYet } from '../engine/engine';
+import { NotYet, type OpenPipes } from '../engine/engine';
 
 /** Where a container's sshd is, and by what it is known. */
 export interface SshTarget {
   /** A new stream to it, as `wayInto` gives one. */
   connect(): Promise<Duplex>;
+  /** Our ends of the named pipes of a command, as `Engine.openPipes` gives them. */
+  readonly openPipes?: ((name: string) => Promise<OpenPipes | undefined>) | undefined;
   /** The only host key that is accepted: `SHA256:...`. */
   readonly hostKey: string;
   /** The key that we log in with, in OpenSSH's format. */

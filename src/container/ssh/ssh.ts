@@ -1,4 +1,5 @@
 /** The SSH side of a container: a connection to its sshd, commands on it, and ways to its ports. */
+import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -127,26 +128,33 @@ export class SshConnection {
 
   /**
    * Starts a command, with a terminal if one is given: of so many characters by lines, and of the type `term`, which is
-   * not the command's `TERM`. That the program is not there is told by its status, as a shell does. A command that is
+   * not the command's `TERM`. `'pipes'`: its stdin and stdout take the way past sshd where there is one, which is quicker
+   * for much or for long. That the program is not there is told by its status, as a shell does. A command that is
    * promised is waited for while its way is opened; if that promise rejects, so does this. Rejects also with `USAGE`
    * for text that cannot be passed on, and with `SSH_CONNECT`.
    */
   async run(
     command: RemoteCommand | Promise<RemoteCommand>,
-    terminal?: { readonly columns: number; readonly rows: number; readonly term: string },
+    by?: { readonly columns: number; readonly rows: number; readonly term: string } | 'pipes',
   ): Promise<RemoteProcess> {
-    const header = Promise.resolve(command).then(encodeHeader);
+    const terminal = by === 'pipes' ? undefined : by;
+    const { openPipes } = this.target;
+    const pipes = by === 'pipes' && openPipes !== undefined ? randomUUID() : undefined;
+    const header = Promise.resolve(command).then((known) => encodeHeader(known, pipes));
     const size = terminal && { cols: terminal.columns, rows: terminal.rows, width: 0, height: 0 };
     const options: ExecOptions = size ? { pty: { ...size, term: terminal.term, modes: rawTerminal } } : {};
-    const lost = () => this.#loss;
-    const kill = (name: RemoteSignal, pid: string) => this.#kill(name, pid);
+    const around = {
+      lost: () => this.#loss,
+      kill: (name: RemoteSignal, pid: string) => this.#kill(name, pid),
+      openPipes: pipes === undefined ? undefined : () => openPipes!(pipes),
+    };
     const failed = `a command cannot be started in container "${this.target.container}"`;
     const starting = this.#request<RemoteProcess>(failed, (done) => {
       this.client.exec(supervisor, options, (error, channel) => {
         // At once: what comes with the same packet must not be missed.
         if (error) done(error);
         else
-          startProcess(this.#bounded(channel), header, lost, kill).then(
+          startProcess(this.#bounded(channel), header, around).then(
             (process) => done(undefined, process),
             done,
           );

@@ -1,8 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { Duplex, PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { OpenPipes } from '../../../src/container/engine/engine';
+import { newFolder } from '../../support/temp-folder';
 import { SshConnection } from '../../../src/container/ssh/ssh';
 import { startProcess, type RemoteProcess } from '../../../src/container/ssh/remote-process';
 import { startServer, type Played, type SshServer } from './ssh-server';
+
+const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 let server: SshServer;
 let connection: SshConnection;
@@ -142,11 +150,112 @@ test('a process has a status where sshd does not name the signal that has ended 
   const parts = { stderr: new PassThrough(), outgoing: { id: 0 }, _client: { _protocol: {} } };
   Object.assign(channel, parts);
   const nothing = (): undefined => undefined;
-  const starting = startProcess(channel as never, Promise.resolve(Buffer.from('x')), nothing, nothing);
+  const starting = startProcess(channel as never, Promise.resolve(Buffer.from('x')), {
+    lost: nothing,
+    kill: nothing,
+  });
   channel.push(Buffer.from([0]));
   const process = await starting;
 
   channel.emit('exit', null, 'SIGSIG@openssh.com');
   channel.emit('close');
   expect(await process.exited).toEqual({ status: 137 });
+});
+
+describe('a remote process that is to have pipes', () => {
+  const asked: string[] = [];
+  let openPipes: () => Promise<OpenPipes | undefined>;
+
+  beforeEach(async () => {
+    connection.destroy();
+    const target = {
+      ...server.target,
+      openPipes: (name: string) => {
+        asked.push(name);
+        return openPipes();
+      },
+    };
+    connection = await SshConnection.open(target);
+  });
+
+  /** The pipes that a command is given, of which the test has the other ends. */
+  function given(): { readonly pipes: OpenPipes; readonly input: number; readonly output: number } {
+    const folder = newFolder();
+    const [input, output] = ['in', 'out'].map((name) => join(folder, name)) as [string, string];
+    execFileSync('mkfifo', [input, output]);
+    const read = openSync(input, O_RDONLY | O_NONBLOCK);
+    const pipes = {
+      input: openSync(input, O_WRONLY | O_NONBLOCK),
+      output: openSync(output, O_RDONLY | O_NONBLOCK),
+    };
+    return { pipes, input: read, output: openSync(output, O_WRONLY) };
+  }
+
+  async function started(): Promise<{ process: RemoteProcess; channel: Played['channel']; answer: string }> {
+    const starting = connection.run(command, 'pipes');
+    const { channel } = await played;
+    const answered = once(channel, 'data');
+    channel.write('|\0');
+    const [answer] = (await answered) as [Buffer];
+    return { process: await starting, channel, answer: answer.toString() };
+  }
+
+  test('has them, and ends with its channel, though somebody holds them open', async () => {
+    const { pipes, input, output } = given();
+    openPipes = () => Promise.resolve(pipes);
+    const { process, channel, answer } = await started();
+    expect(answer).toBe('1');
+
+    process.stdin.write('to it');
+    await new Promise((resolve) => process.stdin.write('', resolve));
+    const heard = Buffer.alloc(100);
+    expect(heard.toString('utf8', 0, readSync(input, heard))).toBe('to it');
+    writeSync(output, 'from it');
+    channel.exit(3);
+    channel.end();
+
+    process.stderr.resume();
+    expect(await text(process.stdout)).toBe('from it');
+    expect(await process.exited).toEqual({ status: 3 });
+    for (const each of [input, output]) closeSync(each);
+  });
+
+  test('ends with its connection', async () => {
+    const { pipes, input, output } = given();
+    openPipes = () => Promise.resolve(pipes);
+    const { process } = await started();
+
+    connection.destroy();
+
+    process.stderr.resume();
+    expect(await text(process.stdout)).toBe('');
+    await expect(process.exited).rejects.toMatchObject({ code: 'SSH_CONNECT' });
+    for (const each of [input, output]) closeSync(each);
+  });
+
+  test('has its channel, as it is, where its supervisor knows of no pipes', async () => {
+    openPipes = () => Promise.reject(new Error('nobody asks for them'));
+    const starting = connection.run(command, 'pipes');
+    const { channel } = await played;
+    channel.write('\0');
+    const { stdin } = await starting;
+
+    stdin.write('to it');
+
+    expect(String((await once(channel, 'data'))[0])).toBe('to it');
+  });
+
+  test.each([
+    ['there are none', () => Promise.resolve(undefined)],
+    ['they cannot be opened', () => Promise.reject(new Error('EMFILE'))],
+  ])('has its channel where %s', async (_, opening) => {
+    openPipes = opening;
+    const { process, channel, answer } = await started();
+    expect(answer).toBe('0');
+
+    channel.write('from it');
+
+    expect(String((await once(process.stdout, 'data'))[0])).toBe('from it');
+    expect(asked.every((name) => /^[0-9a-f-]{36}$/.test(name))).toBe(true);
+  });
 });

@@ -14,6 +14,7 @@ import type {
   Labels,
   ListedContainer,
   ListedVolume,
+  OpenPipes,
 } from '../engine';
 import type { ImageStore } from '../image-store';
 import type { DiskUse, EngineAbout } from '../engine-info';
@@ -38,7 +39,7 @@ import { ExecStream } from './exec-stream';
 import { containerInfoOf } from './inspected';
 import { tarOf } from './tar';
 import { get, type Modem } from './watch';
-import { wayInto } from './way-in';
+import { pipesInto, wayInto } from './way-in';
 
 export class DockerEngine implements Engine {
   readonly lookCommand = (name: string): string => `docker logs ${name}`;
@@ -154,9 +155,16 @@ export class DockerEngine implements Engine {
 
   async connectTo(container: { readonly id: string; readonly pid: number }): Promise<Duplex> {
     const exec = (argv: readonly string[]) => this.startIn(container.id, argv);
-    // The ids of another machine's processes mean others here.
-    const pid = this.isElsewhere ? undefined : container.pid;
-    return await wayInto(exec, pid, this.host.env);
+    return await wayInto(exec, this.#pidHere(container), this.host.env);
+  }
+
+  async openPipes(container: { readonly pid: number }, name: string): Promise<OpenPipes | undefined> {
+    return await pipesInto(name, this.#pidHere(container), this.host.env);
+  }
+
+  /** The ids of another machine's processes mean others here. */
+  #pidHere({ pid }: { readonly pid: number }): number | undefined {
+    return this.isElsewhere ? undefined : pid;
   }
 
   async stopContainer(id: string, seconds: number): Promise<void> {

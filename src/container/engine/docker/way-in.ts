@@ -6,12 +6,12 @@
  * longer. What is in the container may be hostile: the host key tells whether it is the container, and nothing more.
  */
 import { once } from 'node:events';
-import { constants } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pathOnly, placeOf } from '../../../system/files/descriptor';
-import { NotYet } from '../engine';
+import { NotYet, type OpenPipes } from '../engine';
 
 /** Nobody can read this program, and so nobody inside can trace it, from its first moment on. */
 const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
@@ -28,15 +28,49 @@ export async function wayInto(
   pid: number | undefined,
   env: NodeJS.ProcessEnv,
 ): Promise<Duplex> {
-  const door = env.CAI_WAY_IN === 'exec' || pid === undefined ? undefined : await doorOf(pid);
+  const door = await find('ssh', pid, env);
   if (door !== undefined) return await connectTo(door);
   const stream = await exec(enter);
   if (stream === undefined) throw new NotYet('the container stands still or does not run');
   return stream;
 }
 
-/** The socket of the container whose first process that is; `undefined`: it cannot be reached from here. */
-async function doorOf(pid: number): Promise<FileHandle | undefined> {
+/** Opens our ends of the named pipes `NAME.in` and `NAME.out`; `undefined`: they cannot be reached from here. */
+export async function pipesInto(
+  name: string,
+  pid: number | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<OpenPipes | undefined> {
+  const input = await openPipe(await find(`${name}.in`, pid, env), constants.O_WRONLY);
+  const output = await openPipe(await find(`${name}.out`, pid, env), constants.O_RDONLY);
+  if (input !== undefined && output !== undefined) return { input, output };
+  for (const each of [input, output]) if (each !== undefined) closeSync(each);
+  return undefined;
+}
+
+/** What is opened is the pipe that was looked at: the agent can put something else in its place. */
+async function openPipe(found: FileHandle | undefined, way: number): Promise<number | undefined> {
+  try {
+    if ((await found?.stat())?.isFIFO() !== true) return undefined;
+    return openSync(placeOf(found!.fd), way | constants.O_NONBLOCK);
+  } catch {
+    // Nobody is at its other end.
+    return undefined;
+  } finally {
+    await found?.close();
+  }
+}
+
+/**
+ * What has that name where the container's way in is, of the container whose first process that is; `undefined`: it cannot
+ * be reached from here.
+ */
+async function find(
+  name: string,
+  pid: number | undefined,
+  env: NodeJS.ProcessEnv,
+): Promise<FileHandle | undefined> {
+  if (env.CAI_WAY_IN === 'exec' || pid === undefined) return undefined;
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   // An engine elsewhere counts other processes.
   if (!command.includes('\0/run/cai/keeper\0')) return undefined;
@@ -47,19 +81,19 @@ async function doorOf(pid: number): Promise<FileHandle | undefined> {
   if (children === null) throw new NotYet('nobody is at its door yet');
   // Only into one that may be traced: the porter, or what an agent has left behind.
   for (const child of children) {
-    const door = await doorIn(`/proc/${child}/root`).catch(() => undefined);
-    if (door !== undefined) return door;
+    const found = await findIn(`/proc/${child}/root`, name).catch(() => undefined);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
 /** Step by step: who is root in the container can put a link in the place of each folder on the way. */
-async function doorIn(root: string): Promise<FileHandle> {
+async function findIn(root: string, name: string): Promise<FileHandle> {
   let at = await open(root, pathOnly);
-  for (const name of ['run', 'cai', 'door', 'ssh']) {
+  for (const part of ['run', 'cai', 'door', name]) {
     const folder = at;
     try {
-      at = await open(placeOf(folder.fd, name), asSuch);
+      at = await open(placeOf(folder.fd, part), asSuch);
     } finally {
       await folder.close();
     }
