@@ -14,7 +14,6 @@ export interface Found {
   readonly isAsMade: boolean;
   /** How it differs from the container that would be made now. */
   readonly changes?: ReadonlySet<Change>;
-  /** Whether commands of `cai` run in it. */
   readonly isBusy?: boolean;
 }
 

@@ -23,12 +23,10 @@ import {
   proxyVariables,
 } from '../network';
 
-/** Whose way it is. */
 export interface EgressOptions extends KeyedHostsOptions {
   readonly agent: string;
   /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
-  /** In effect. */
   readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git' | 'services'>;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;

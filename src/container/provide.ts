@@ -11,12 +11,12 @@ import type { Progress } from './image/progress';
 import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
 import { isLeftUnfinished, Patience } from './patience';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
-import { startWithinLimit } from './served-limit';
+import { startWithinLimit, type ServedLimit } from './served-limit';
 import { ownerOf, provideServices, removeWithServices } from './services';
 import { containerName, label, type Named, type Settings } from './spec/spec';
 import { SshConnection } from './ssh/ssh';
 
-interface ContainerRequest extends MakeRequest {
+interface ContainerRequest extends MakeRequest, ServedLimit {
   readonly findImage: () => Promise<ImageInfo | undefined>;
   /** Its image, built if it is missing. */
   readonly image: () => Promise<ImageInfo>;
@@ -26,8 +26,6 @@ interface ContainerRequest extends MakeRequest {
   readonly isFresh: boolean;
   /** The container as somebody has just looked at it; `undefined` in it: there was none. */
   readonly seen?: { readonly info: ContainerInfo | undefined } | undefined;
-  /** How many containers may run in the folders of somebody who may use no others. */
-  readonly mostServed: number;
 }
 
 /** A container that runs. */
@@ -80,15 +78,11 @@ class Provision {
     const { info } = this.#seen ?? { info: await engine.inspectContainer(this.#name) };
     this.#seen = undefined;
     this.#patience.saw(info);
-    const action = await this.#decide(info).catch(async (reason: unknown) => {
-      if (info === undefined || isAsIn(info, await engine.inspectContainer(info.id))) throw reason;
-    });
-    // Another process has stopped or removed the container during the look.
+    const action = await this.#unlessChanged(info, this.#decide(info));
     if (action === undefined) return undefined;
     if (action.kind === 'get image') this.#image = await this.request.image();
     else if (info !== undefined) return await this.#act(action, info);
-    else if (!(await this.#start(() => makeContainer(engine, this.#name, this.#image!, this.request))))
-      await this.#patience.whileTaken();
+    else if (!(await this.#make(this.#image!))) await this.#patience.whileTaken();
     return undefined;
   }
 
@@ -105,7 +99,7 @@ class Provision {
         this.#hasStarted = true;
         // Another one is made, then.
         if (!(await engine.about()).can.restart) await removeWithServices(engine, ownerOf(info));
-        else await this.#start(() => startContainer(engine, info, settings));
+        else await startWithinLimit(engine, request, () => startContainer(engine, info, settings));
         break;
       case 'replace':
         if (action.because !== 'asked for') tell(replacement(action.because, info, settings));
@@ -121,25 +115,30 @@ class Provision {
   async #use(info: ContainerInfo, despite: readonly Change[]): Promise<RunningContainer | undefined> {
     const { settings, tell } = this.request;
     for (const change of despite) tell(noticeOf(change, info, settings));
-    if (!(await this.#haveServices(info, despite.length > 0))) return undefined;
+    const providing = provideServices(this.engine, info, despite.length > 0, this.request);
+    if (
+      (await this.#unlessChanged(
+        info,
+        providing.then(() => true),
+      )) === undefined
+    )
+      return undefined;
     const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
     return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
   }
 
-  /** `false`: the container is not what it was any more, and has to be looked at again. */
-  async #haveServices(info: ContainerInfo, isOutdated: boolean): Promise<boolean> {
-    try {
-      await provideServices(this.engine, info, isOutdated, this.request);
-      return true;
-    } catch (reason) {
-      if (isAsIn(info, await this.engine.inspectContainer(info.id))) throw reason;
-      return false;
-    }
+  /** `undefined`: it failed, and another process has stopped or removed the container meanwhile: it is looked at again. */
+  async #unlessChanged<T>(info: ContainerInfo | undefined, work: Promise<T>): Promise<T | undefined> {
+    return await work.catch(async (reason: unknown) => {
+      if (info === undefined || isAsIn(info, await this.engine.inspectContainer(info.id))) throw reason;
+      return undefined;
+    });
   }
 
-  async #start<T>(start: () => Promise<T>): Promise<T> {
-    const { host, mostServed: most, tell } = this.request;
-    return await startWithinLimit({ engine: this.engine, host, most, tell }, start);
+  /** `false`: the name is taken. */
+  async #make(image: ImageInfo): Promise<boolean> {
+    const { engine, request } = this;
+    return await startWithinLimit(engine, request, () => makeContainer(engine, this.#name, image, request));
   }
 
   /** Looks up facts until `decide` needs no more. */

@@ -11,22 +11,21 @@ import { ownContainers } from './user-containers';
 /** How often it is tried to get the lock, in milliseconds. */
 const pollMs = 20;
 
+export interface ServedLimit {
+  readonly host: Host;
+  /** How many containers may run in the folders of somebody who may use no others. */
+  readonly mostServed: number;
+  /** Takes a sentence for the user. */
+  readonly tell: (notice: string) => void;
+}
+
 /**
- * Makes or starts a container where fewer than `most` run in the folders to which `host` is limited; everywhere if it is
+ * Makes or starts a container where fewer than `mostServed` run in the folders to which `host` is limited; everywhere if it is
  * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
  */
 export async function startWithinLimit<T>(
-  {
-    engine,
-    host,
-    most,
-    tell,
-  }: {
-    readonly engine: Engine;
-    readonly host: Host;
-    readonly most: number;
-    readonly tell: (notice: string) => void;
-  },
+  engine: Engine,
+  { host, mostServed, tell }: ServedLimit,
   start: () => Promise<T>,
 ): Promise<T> {
   if (host.workspaces === undefined) return await start();
@@ -38,7 +37,7 @@ export async function startWithinLimit<T>(
     const running = own.filter(
       ({ state, workspace }) => state === 'running' && workspace !== undefined && isAllowed(host, workspace),
     );
-    if (running.length >= most)
+    if (running.length >= mostServed)
       throw new CaiError(
         'CONTAINER_START',
         `${running.length} containers run in the folders that you may use, and no more may ("serve.containers" in the configuration of the server): close sessions in other workspaces, and try again once their containers have ended, or ask the owner of the server to end some with "cai stop"`,

@@ -10,6 +10,7 @@ import { within } from '../system/time-limit';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
+import { imageNow } from './engine/image-store';
 import type { Progress } from './image/progress';
 import { haveVolume } from './make';
 import { Patience } from './patience';
@@ -82,7 +83,6 @@ function inOrder(names: readonly string[], services: readonly Service[]): Readon
   return order;
 }
 
-/** A container of an agent as `Owner` has it. */
 export const ownerOf = ({ id, name, labels }: ContainerInfo): Owner => ({
   id,
   name,
@@ -117,7 +117,6 @@ function isDone({ isRunning, startedAt, exitCode }: ContainerInfo): boolean {
   return !isRunning && startedAt !== undefined && exitCode === 0;
 }
 
-/** One use of `provideServices`, of one service. */
 class ServiceProvision {
   readonly #name: string;
   #hasStarted = false;
@@ -201,10 +200,7 @@ class ServiceProvision {
     } finally {
       progress.end();
     }
-    const pulled = await images.find(image);
-    if (pulled === undefined)
-      throw new CaiError('IMAGE', `${image} was pulled, but the engine does not have it`);
-    return pulled;
+    return await imageNow(images, image, 'pulled');
   }
 }
 

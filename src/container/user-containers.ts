@@ -19,7 +19,6 @@ export interface OwnContainer {
   readonly image: string | undefined;
   /** Name of the volume with its agent's data; `undefined`: its record cannot be read. */
   readonly dataVolume: string | undefined;
-  /** Names of the services beside it. */
   readonly services: readonly string[];
   /** Name of the volume with the copy of its workspace; `undefined`: it has no copy. */
   readonly copyVolume: string | undefined;

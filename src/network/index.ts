@@ -19,5 +19,6 @@ export { httpProxyAt, proxyToServer, tunnelTo } from './own-proxy';
 export { needsLoopback, proxyVariables } from './proxy-variables';
 export { type Answer, type Request, Requests } from './requests';
 export { AgentProxy } from './ssh-agent/agent-proxy';
+export { fingerprint } from './ssh-agent/host-key';
 export { knownHosts, knownHostsText } from './ssh-agent/known-hosts';
 export { keyBlob, signingKey } from './ssh-agent/signing-key';

@@ -28,7 +28,6 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** How long one request may take, in milliseconds. */
 const usualLimitMs = 20_000;
 /** What registries must take for a manifest; nothing that `ask` reads is longer. Source: OCI, distribution-spec. */
 const maxBytes = 4 * 2 ** 20;
@@ -109,7 +108,8 @@ export class Requests {
       };
       const asking = (isPlain ? http : https).request(url, options);
       const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
-      asking.on('error', ignore).end(body);
+      // Errors that come when another has been told.
+      asking.on('error', () => undefined).end(body);
       const [answer] = await answered;
       return { status: answer.statusCode ?? 0, headers: answer.headers, body: await read(answer) };
     } catch (reason) {
@@ -117,7 +117,6 @@ export class Requests {
     }
   }
 
-  /** How to speak TLS, and to whom. */
   async #secure(url: URL, signal: AbortSignal): Promise<RequestOptions> {
     const ca = this.#certificates();
     const tls = ca && { ca: [...ca] };
@@ -138,11 +137,6 @@ export class Requests {
       throw new CaiError('CONFIG', `network.ca_file: ${caFile} cannot be read: ${messageOf(reason)}`);
     }
   }
-}
-
-/** Errors that come when another has been told. */
-function ignore(): void {
-  // Nobody waits any more.
 }
 
 function tooLong(limitBytes: number): () => Error {

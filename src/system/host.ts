@@ -71,11 +71,7 @@ export class Host {
 
   /** The current folder, where we were started; `/`, which holds no project and no program, for one that is gone. */
   get cwd(): string {
-    try {
-      return this.folder ?? process.cwd();
-    } catch {
-      return '/';
-    }
+    return this.folder ?? unlessFails(() => process.cwd()) ?? '/';
   }
 
   /** Whether a person types what we read and sees what we print. */
@@ -90,12 +86,8 @@ export class Host {
  * `undefined` for an id that has no entry there.
  */
 export function passwdUser(): { readonly uid: number; readonly homedir: string } | undefined {
-  try {
-    return userInfo();
-  } catch {
-    // Common in containers that are given an arbitrary user id.
-    return undefined;
-  }
+  // It fails in containers that are given an arbitrary user id.
+  return unlessFails(() => userInfo());
 }
 
 function homeOf({ HOME }: NodeJS.ProcessEnv): string {

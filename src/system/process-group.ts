@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { processStat } from './process-identity';
+import { unlessFails } from './unless';
 
 /** Sends a signal to every process of the group that `pid` leads; false when the group is empty. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -33,11 +34,7 @@ export async function endGroup(pid: number): Promise<void> {
 
 /** Groups with a running process, where the system tells (Linux). */
 function runningGroups(): Set<number> | undefined {
-  try {
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    const stats = pids.map((pid) => processStat(Number(pid)));
-    return new Set(stats.flatMap((stat) => (stat?.isRunning === true ? [stat.group] : [])));
-  } catch {
-    return undefined;
-  }
+  const pids = unlessFails(() => readdirSync('/proc'))?.filter((name) => /^\d+$/.test(name));
+  const stats = pids?.map((pid) => processStat(Number(pid)));
+  return stats && new Set(stats.flatMap((stat) => (stat?.isRunning === true ? [stat.group] : [])));
 }

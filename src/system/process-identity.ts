@@ -1,5 +1,6 @@
 /** Which process: its id, when it was started, and where its id counts, which no other process ever has together. */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { unlessFails } from './unless';
 
 /** `PID.START@PLACE` of this process; without a place on a system that does not tell. Fit for a file name. */
 export function ownIdentity(): string {
@@ -55,17 +56,15 @@ export function isAlive(pid: number): boolean {
  * the machine. Source: proc(5), /proc/PID/stat.
  */
 export function processStat(pid: number) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may hold anything, so that the fields are counted from its closing bracket.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return {
+  const stat = unlessFails(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  // The name before may hold anything, so that the fields are counted from its closing bracket.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (
+    fields && {
       isRunning: fields[0] !== 'Z' && fields[0] !== 'X',
       isStopped: fields[0] === 'T',
       group: Number(fields[2]),
       startTicks: Number(fields[19]),
-    };
-  } catch {
-    return undefined;
-  }
+    }
+  );
 }

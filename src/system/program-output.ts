@@ -5,7 +5,6 @@ import { isNowhere } from './paths/search-path';
 /** How much a program may print, in bytes. */
 const maxBytes = 2 ** 20;
 
-/** How a program is run. */
 export interface ProgramOptions {
   /** Its whole environment. */
   readonly env: NodeJS.ProcessEnv;

@@ -3,6 +3,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { access, readlink } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { errorCodeOf } from '../errors';
+import { unlessFails } from './unless';
 
 /** What a path stands for. */
 export interface ResolvedPath {
@@ -94,11 +95,7 @@ function* wayOf(
 
 /** A path without links, or itself where nothing is there that could be looked at. */
 export function realOrSame(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
+  return unlessFails(() => realpathSync.native(path)) ?? path;
 }
 
 /** Whether something is there, links followed, that we may know of. */
@@ -121,12 +118,8 @@ function segmentsOf(path: string): string[] {
 
 /** Whether something is there, and no link on the way. */
 function isReal(path: string): boolean {
-  try {
-    // An error for each that is missing would take longer than all else.
-    return existsSync(path) && realpathSync.native(path) === path;
-  } catch {
-    return false;
-  }
+  // An error for each that is missing would take longer than all else.
+  return existsSync(path) && unlessFails(() => realpathSync.native(path)) === path;
 }
 
 function linkTargetNow(place: string): string | undefined {

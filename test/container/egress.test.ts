@@ -1,15 +1,15 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { decide } from '../../src/network/egress/decisions';
 import { openEgress, type EgressOptions } from '../../src/container/egress';
 import { readLog } from '../../src/network/egress/network-log';
 import { Host } from '../../src/system/host';
+import { listening } from '../support/listening';
 import { newFolder } from '../support/temp-folder';
 
-let inside: Server | undefined;
-afterEach(() => inside?.close());
+/** Where what is inside reaches the proxy. */
+let port: number;
 
 const config = {
   network: { egress: 'ask', allow: [], deny: [], hostPorts: [] },
@@ -24,11 +24,8 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
   const home = newFolder();
   const { state } = new Host({ HOME: home }).folders;
   const refusals: string[] = [];
-  const listenAnywhere = async (take: (stream: Duplex) => void) => {
-    inside = createServer({ allowHalfOpen: true }, take).listen(0, '127.0.0.1');
-    await once(inside, 'listening');
-    return (inside.address() as AddressInfo).port;
-  };
+  const listenAnywhere = async (take: (stream: Duplex) => void) =>
+    (port = await listening(createServer({ allowHalfOpen: true }, take)));
   const variables = await openEgress({ listenAnywhere }, inherited, {
     agent: 'claude',
     workspace: '/ws',
@@ -45,7 +42,7 @@ async function given(changes: Partial<EgressOptions> = {}, inherited: [string, s
 
 /** The status line for a tunnel to a place. */
 async function statusFor(place: string): Promise<string> {
-  const socket = connect((inside!.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
   socket.end(`CONNECT ${place} HTTP/1.1\r\nHost: ${place}\r\n\r\n`);
   return (await text(socket)).split('\r\n')[0]!;
 }
@@ -54,7 +51,6 @@ describe('openEgress', () => {
   it('tells every program where the proxy is, and that the container itself needs none', async () => {
     const { variables } = await given();
 
-    const { port } = inside!.address() as AddressInfo;
     const proxy = `http://127.0.0.1:${port}`;
     expect(Object.fromEntries(variables)).toEqual({
       http_proxy: proxy,

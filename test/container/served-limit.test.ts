@@ -34,7 +34,7 @@ const tell = (notice: string): void => {
 };
 
 const start = async (workspace: string): Promise<void> =>
-  await startWithinLimit({ engine, host, most, tell }, () => {
+  await startWithinLimit(engine, { host, mostServed: most, tell }, () => {
     running.push(workspace);
     return Promise.resolve();
   });

@@ -5,14 +5,14 @@
 import { once } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { chmodSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { serviceOf } from '../../src/network/keys/services';
 import { isKubernetes } from '../engine/engines';
 import { Place, buildTimeoutMs } from '../engine/place';
 import { Cai, newWorkspace } from '../engine/support';
 import { attempt, attemptWith, reachedIf } from './attempt';
-import { Outside, stolen } from './outside';
+import { Outside, saying, stolen } from './outside';
 
 const outside = Outside.of();
 const cai = new Cai();
@@ -180,31 +180,20 @@ describe('an agent, of ways in,', () => {
   attempt(
     'an agent reaches a service that listens on the loopback address of the user’s machine',
     async () => {
-      const server = createServer((socket) => socket.end('REACHED')).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const { port } = server.address() as AddressInfo;
+      const port = await saying('REACHED');
       const names = "['127.0.0.1', 'localhost', '::1', '0.0.0.0', 'host.docker.internal', *addresses]";
-      const reached = await reachedBy(`for each in ${names}: print(say('', (each, ${port})))`);
-      server.close();
-      return reached;
+      return await reachedBy(`for each in ${names}: print(say('', (each, ${port})))`);
     },
   );
 
   attempt('an agent that may reach one port of the user’s machine reaches another', async () => {
-    const serve = async (says: string) => {
-      const server = createServer((socket) => socket.on('error', () => undefined).end(says));
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      return server;
-    };
-    const servers = [await serve('ALLOWED'), await serve('REACHED')];
-    const [allowed, other] = servers.map((server) => (server.address() as AddressInfo).port);
+    const [allowed, other] = [await saying('ALLOWED'), await saying('REACHED')];
     const own = await new Place(new Cai(`host_ports = [${allowed}]\nallow = ["*:*"]\n`)).opened();
     const places = `[(name, port) for name in ('localhost', '127.0.0.1', '::1', '0.0.0.0', 'host.docker.internal', *addresses) for port in (${allowed}, ${other})]`;
     const { ended } = await outside.heardOf(own, `for place in ${places}:
     at = ('[%s]:%d' if ':' in place[0] else '%s:%d') % place
     print(place, say('', place), say('GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\nConnection: close\\r\\n\\r\\n' % (at, at)))
     print(place, say('CONNECT %s HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n' % (at, at)))`); // prettier-ignore
-    for (const server of servers) server.close();
     const said = `${ended.stdout.toString()}${ended.stderr}`;
     if (ended.status !== 0 || !said.includes('ALLOWED')) throw new Error(`it could not be tried: ${said}`);
     return reachedIf(said.includes('REACHED'), said);

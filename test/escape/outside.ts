@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createSocket } from 'node:dgram';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { listening } from '../support/listening';
 import type { Place, PlaceRun } from '../engine/place';
 import type { Ended } from '../engine/running';
 
@@ -14,6 +15,10 @@ export const ownAddresses = Object.values(networkInterfaces())
   .flatMap((each) => each ?? [])
   .filter(({ internal, family, address }) => !internal && (family === 'IPv4' || !address.startsWith('fe80:')))
   .map(({ address }) => address);
+
+/** The port of a server on this machine's loopback address, which says that to each connection, and ends with the test. */
+export const saying = (text: string): Promise<number> =>
+  listening(createServer((socket) => socket.on('error', () => undefined).end(text)));
 
 /** What every attack has: where it may steal to, and its proxy, if it has one. */
 const prelude = `import json, os, socket, subprocess, sys

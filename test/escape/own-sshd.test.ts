@@ -1,12 +1,11 @@
 /** Attacks on the memory of `cai` by an SSH server of the agent's: it has the host key, and the folder of the socket. */
 import { buildSync } from 'esbuild';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, ownFile } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
+import { saying } from './outside';
 
 /** Of the 512 MiB that are sent: far more than the streams of a command may hold, and than Node has before it collects. */
 const maxSentMebibytes = 64;
@@ -55,13 +54,7 @@ attempt('an agent fills the memory of cai by a stream of a connection that nobod
 attempt(
   'an agent whose SSH server stands for its container’s reaches a port of the user’s machine that is not allowed',
   async () => {
-    const serve = async (says: string) => {
-      const server = createServer((socket) => socket.on('error', () => undefined).end(says));
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      return server;
-    };
-    const servers = [await serve('ALLOWED'), await serve('REACHED')];
-    const [allowed, other] = servers.map((server) => (server.address() as AddressInfo).port);
+    const [allowed, other] = [await saying('ALLOWED'), await saying('REACHED')];
     const place = await new Place(new Cai()).opened();
     ownFile(join(place.workspace, 'sshd.cjs'), outputFiles[0]!.text);
     const sshd = place.start(['node', 'sshd.cjs', String(other)], bySocket);
@@ -73,7 +66,6 @@ attempt(
     // Each is answered in the order in which it was asked for.
     await sshd.says(`${other} ${allowed}: `);
     [command, sshd].forEach(({ child }) => child.kill());
-    servers.forEach((server) => server.close());
     const said = sshd.stdout.toString();
     return reachedIf(said.includes('REACHED'), said);
   },

@@ -15,6 +15,7 @@ import { quoted } from '../../system/quoted';
 import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { bytesText, confirm, table, tell } from '../support/terminal';
+import { removeEach, type Part } from './end-containers';
 import { connectEngine } from './selection';
 
 interface Options {
@@ -26,13 +27,10 @@ interface Options {
   readonly context?: string;
 }
 
-interface Leftover {
-  readonly kind: 'container' | 'volume' | 'image';
-  readonly name: string;
+interface Leftover extends Part {
   readonly because: string;
   /** What its end gives back; undefined: the engine does not tell. */
   readonly bytes: number | undefined;
-  readonly remove: () => Promise<void>;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -82,7 +80,10 @@ async function prune(options: Options, host: Host): Promise<number> {
     !(await confirm('Remove these?', 'Use --yes to remove these, or --dry-run to see them.'))
   )
     return 1;
-  return await removeAll(leftovers);
+  const gone = await removeEach(leftovers, isEnd);
+  const bytes = gone.reduce((sum, { bytes: own = 0 }) => sum + own, 0);
+  tell(`removed${bytes === 0 ? '' : `, which gives back ${bytesText(bytes)}`}`);
+  return gone.length === leftovers.length ? 0 : 1;
 }
 
 /** What is looked for. */
@@ -180,20 +181,6 @@ function isNowhere(root: string | undefined): boolean {
   }
 }
 
-/** Goes on after what cannot be removed. */
-async function removeAll(leftovers: readonly Leftover[]): Promise<number> {
-  let bytes = 0;
-  let status = 0;
-  for (const { kind, name, remove, bytes: own = 0 } of leftovers) {
-    try {
-      await remove();
-      bytes += own;
-    } catch (reason) {
-      if (!(reason instanceof CaiError) || ['NO_ENGINE', 'NOT_READY'].includes(reason.code)) throw reason;
-      tell(`the ${kind} ${name} stays: ${reason.message}`);
-      status = 1;
-    }
-  }
-  tell(`removed${bytes === 0 ? '' : `, which gives back ${bytesText(bytes)}`}`);
-  return status;
-}
+/** Where the engine does not answer, nothing else can be removed either. */
+const isEnd = (reason: unknown): boolean =>
+  !(reason instanceof CaiError) || ['NO_ENGINE', 'NOT_READY'].includes(reason.code);

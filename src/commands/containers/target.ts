@@ -11,7 +11,7 @@ import type { Engine } from '../../container/engine/engine';
 import { findEngine } from '../../container/engine/find-engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
 import { provideServiceImage } from '../../container/image/devcontainer-image';
-import { findImage, imageNotice, provideImage } from '../../container/image/image';
+import { imageNotice, provideImage } from '../../container/image/image';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';
@@ -147,9 +147,9 @@ export class Target {
     return await provideContainer(engine, {
       settings,
       findImage: async () => {
-        const image = await findImage(engine.images, request).catch((reason: unknown) =>
-          this.#unseen(reason),
-        );
+        const image = await engine.images
+          .find(imageTagOf(request))
+          .catch((reason: unknown) => this.#unseen(reason));
         if (image !== undefined && !isImageNoted) this.#noteImage(request, image);
         isImageNoted = true;
         return image;

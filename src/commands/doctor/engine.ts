@@ -2,7 +2,7 @@
 import { engineProfile } from '../../container/engine/container-info';
 import { capabilities, type Capability } from '../../container/engine/engine-info';
 import { findEngine } from '../../container/engine/find-engine';
-import { findImage, imageNotice, lackOf } from '../../container/image/image';
+import { imageNotice, lackOf } from '../../container/image/image';
 import { imageTagOf, shortId } from '../../container/image/image-tag';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { notShared, notSharedStatus } from '../../container/spec/shared-folders';
@@ -134,9 +134,9 @@ export async function image(facts: Facts): Promise<Finding> {
   const { client, about } = need(facts, 'engine');
   const { config, agent, settings } = need(facts, 'configured');
   const request = imageRequestOf(facts.host, config, settings.workspace, agent.name);
-  const found = await findImage(client.images, request);
-  facts.image = found;
   const tag = imageTagOf(request);
+  const found = await client.images.find(tag);
+  facts.image = found;
   if (found === undefined && !about.can.build) return { status: 'fail', ...lackOf(request) };
   if (found === undefined) {
     const lacking = installedBy(request);

@@ -9,6 +9,7 @@ import type { Engine } from '../../container/engine/engine';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { packageFile } from '../../system/files/package-file';
+import { removeEach, type Part } from '../containers/end-containers';
 import { connectEngine } from '../containers/selection';
 import { common, declare } from '../support/command';
 import { confirm, table, tell } from '../support/terminal';
@@ -20,13 +21,6 @@ interface Options {
   readonly yes?: true;
   readonly dryRun?: true;
   readonly context?: string;
-}
-
-/** Something that cai has made. */
-interface Part {
-  readonly kind: string;
-  readonly name: string;
-  readonly remove: () => void | Promise<void>;
 }
 
 /** Resolves with 0 when nothing of it is there any more, with 1 if some of it stays or nobody wants to remove it. */
@@ -59,9 +53,12 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
     !(await confirm('Remove these, and end what runs in them?', otherwise))
   )
     return 1;
-  const statuses = [await removeAll(parts), engine === undefined ? 1 : await removeImages(engine)];
+  const gone = await removeEach(parts);
+  // Only now is it known which images no container has.
+  const images = engine === undefined ? [] : await imagesOf(engine);
+  gone.push(...(await removeEach(images)));
   tell(`${host.folders.config} is yours and stays; to remove the program, ${removalOf(packageFolder())}`);
-  return Math.max(...statuses);
+  return engine !== undefined && gone.length === parts.length + images.length ? 0 : 1;
 }
 
 async function partsOf(engine: Engine, { user }: Host): Promise<Part[]> {
@@ -102,28 +99,12 @@ function foldersOf({ folders, env, home }: Host): Part[] {
     .map((folder) => ({ kind: 'folder', name: folder!, remove: () => rmSync(folder!, { recursive: true }) }));
 }
 
-/** Goes on after what cannot be removed. */
-async function removeAll(parts: readonly Part[]): Promise<number> {
-  let status = 0;
-  for (const { kind, name, remove } of parts) {
-    try {
-      await remove();
-    } catch (reason) {
-      tell(`the ${kind} ${name} stays: ${messageOf(reason)}`);
-      status = 1;
-    }
-  }
-  return status;
-}
-
 /** Images that other users' containers have stay. */
-async function removeImages(engine: Engine): Promise<number> {
+async function imagesOf(engine: Engine): Promise<Part[]> {
   const use = await engine.diskUse?.();
   const unused = unusedImages(use?.images ?? [], { withAgents: true, isGone: () => true });
   const names = unused.flatMap(({ image: { id, tags } }) => (tags.length === 0 ? [id] : tags));
-  return await removeAll(
-    names.map((name) => ({ kind: 'image', name, remove: () => engine.images.remove(name) })),
-  );
+  return names.map((name) => ({ kind: 'image', name, remove: () => engine.images.remove(name) }));
 }
 
 const packageFolder = (): string | undefined => (isSea() ? undefined : realpathSync(packageFile('.')));

@@ -15,6 +15,9 @@ export interface Brought {
   readonly commits: number;
 }
 
+/** What came of a bundle; `refused`: names that are not taken. */
+export type Taken = Readonly<{ brought: readonly Brought[]; refused: readonly string[] }>;
+
 type Ref = Readonly<Record<'name' | 'id', string>>;
 
 /** All of a bundle before its pack is no longer than that, in bytes. */
@@ -26,14 +29,10 @@ const maxBranches = 1_000;
 const special = { 'refs/cai/uncommitted': 'uncommitted', HEAD: 'detached' } as const;
 
 /**
- * Takes a bundle over, of at most `maxBytes`. `refused`: names that are not taken. Rejects with `CaiError('WORKSPACE')` for
- * what is no bundle, is too large, lacks something or is damaged; no name has changed then.
+ * Takes a bundle over, of at most `maxBytes`. Rejects with `CaiError('WORKSPACE')` for what is no bundle, is too large, lacks
+ * something or is damaged; no name has changed then.
  */
-export async function takeBundle(
-  repository: Repository,
-  stream: Readable,
-  maxBytes: number,
-): Promise<{ readonly brought: readonly Brought[]; readonly refused: readonly string[] }> {
+export async function takeBundle(repository: Repository, stream: Readable, maxBytes: number): Promise<Taken> {
   await repository.checkOwn();
   const guarded = repository.guarded();
   const refs = await headerOf(stream);

@@ -12,7 +12,7 @@ import type { Progress } from '../image/progress';
 import { limitedText } from '../ssh/inside';
 import type { RemoteProcess } from '../ssh/remote-process';
 import type { SshConnection } from '../ssh/ssh';
-import { takeBundle, type Brought } from './bundle';
+import { takeBundle, type Taken } from './bundle';
 import { stateOf, type State } from './difference';
 import { recordsOf } from './records';
 import { Repository } from './repository';
@@ -68,10 +68,7 @@ export class WorkspaceCopy {
   }
 
   /** Brings back what is committed there and not here, and the rest as its own commit. Rejects with `CaiError`. */
-  async pull(
-    connection: Connection,
-    maxBytes: number,
-  ): Promise<{ readonly brought: readonly Brought[]; readonly refused: readonly string[] }> {
+  async pull(connection: Connection, maxBytes: number): Promise<Taken> {
     const giving = await this.#start(connection, 'give', await this.#known());
     giving.stdin.end();
     const said = lastWordsOf(giving);
@@ -132,7 +129,8 @@ export class WorkspaceCopy {
       const taking = await this.#start(connection, 'take');
       taking.stdout.resume();
       const said = lastWordsOf(taking);
-      const records = recordsOf(this.repository, state, madeFrom(state));
+      const { commit, fingerprint } = state;
+      const records = recordsOf(this.repository, state, JSON.stringify({ commit, fingerprint }));
       const sending = pipeline(Readable.from(records, { objectMode: false }), counted, taking.stdin);
       const [sent, ended] = await Promise.allSettled([sending, this.#ended(taking, said)]);
       if (sent.status === 'rejected' && sent.reason instanceof CaiError) throw sent.reason;
@@ -174,18 +172,12 @@ export class WorkspaceCopy {
   }
 }
 
-/** For `#compare`. */
-function madeFrom({ commit, fingerprint }: State): string {
-  return JSON.stringify({ commit, fingerprint });
-}
-
 function lastWordsOf({ stderr }: RemoteProcess): () => string {
   let last = '';
   stderr.on('data', (chunk: Buffer) => (last = `${last}${chunk.toString()}`.slice(-1_000)));
   return () => printableLine(last).slice(-300) || 'without a word';
 }
 
-/** What passes may have so many bytes. */
 function atMost(maxBytes: number): Transform {
   let bytes = 0;
   return new Transform({

@@ -61,7 +61,6 @@ export async function stateOf(repository: Repository): Promise<State> {
 /** As git tells it: without git's own files. */
 const isRepository = (name: string): boolean => name.endsWith('/');
 
-/** The path of a file of a work tree, as bytes. */
 export function pathOf(root: string, name: string): Buffer {
   return Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name, 'latin1')]);
 }

@@ -125,7 +125,6 @@ function refusal(root: string, why: string): CaiError {
 /** Git's file about where the history was cut off has a line for each commit there. */
 const maxShallowBytes = 16 * 1024 * 1024;
 
-/** What decides which commits a repository has. */
 const decisive = ['HEAD', 'packed-refs', 'refs', 'reftable', 'objects', 'shallow'];
 
 /** The first of these that is a link, or has one in it, or names another repository; `undefined`: all are safe. */

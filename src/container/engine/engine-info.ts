@@ -17,13 +17,11 @@ export type Capability = keyof typeof capabilities;
 export interface EngineAbout {
   /** As people read it: `Docker 20.10.24, API 1.41, rootless`. */
   readonly name: string;
-  /** What it can do, as far as is known. */
   readonly can: Readonly<Record<Capability, boolean>>;
   /** Whether it runs as an ordinary user, who is root in its containers. */
   readonly isRootless: boolean;
   /** Memory of its machine, which is a virtual one with Docker Desktop. */
   readonly memoryBytes: number;
-  /** Processors of that machine. */
   readonly cpus: number;
   /** System of its containers: `linux`. */
   readonly osType: string;
@@ -48,7 +46,6 @@ export interface ImageInfo {
   /** Names with tags; podman writes the registry in front. */
   readonly tags: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
-  /** `NAME=value`. */
   readonly env: readonly string[];
   /** Whom it runs as, by name or number; absent: root, or the engine does not tell. */
   readonly user?: string;
@@ -75,7 +72,6 @@ export interface StoredImage extends Omit<ImageInfo, 'env'> {
   readonly bytes: number;
   /** The size of the layers that other images have, too. */
   readonly sharedBytes: number;
-  /** Whether a container is made from it. */
   readonly isUsed: boolean;
 }
 

@@ -13,6 +13,11 @@ import type { DiskUse, EngineAbout, InnerFile, MissingRight, QuotaUse } from './
 /** Labels of a container or a volume; of what is looked for, all have to be there. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** Whether all those labels are there. Engines differ in how they combine filters: for podman one label is enough. */
+export function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) => boolean {
+  return ({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
+}
+
 /** What a list tells of a container. */
 export interface ListedContainer extends Pick<ContainerInfo, 'id' | 'name' | 'state' | 'labels'> {
   /** In milliseconds since 1970. */
@@ -43,7 +48,6 @@ export interface ContainerPlan {
   readonly volumeLabels: Labels;
   /** What is mounted; each after that in which it lies. */
   readonly mounts: readonly ContainerMount[];
-  /** All that it may do and use. */
   readonly rights: ContainerRights;
   /** How many processors it may use; 0: all. */
   readonly cpus: number;
@@ -57,7 +61,6 @@ export interface ContainerPlan {
   readonly networkOf?: string;
   /** Whether a new volume gets what the image has at its place. */
   readonly fillsVolumes?: true;
-  /** Whether it is removed when it ends. */
   readonly isTemporary: boolean;
 }
 

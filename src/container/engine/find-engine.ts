@@ -42,12 +42,7 @@ function docker(host: Host, settings: EngineSettings | undefined, context: strin
 
 function kubernetes(host: Host, settings: EngineSettings, context: string | undefined): NamedEngine {
   const { kubeconfig, namespace, context: configured } = settings.engine;
-  const named = context ?? configured;
-  const cluster = findCluster(host, {
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(named !== undefined && { context: named }),
-    ...(namespace !== undefined && { namespace }),
-  });
+  const cluster = findCluster(host, { kubeconfig, namespace, context: context ?? configured });
   const registry = new Registry(host, settings.network);
   return {
     shown: nameOf(cluster),

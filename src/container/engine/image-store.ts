@@ -1,6 +1,7 @@
 /** What `cai` needs of whatever has the images of its containers: builds, pulls and pushes. */
 import type { Readable } from 'node:stream';
 import type { EngineEndpoint } from '../../workspace/devcontainer/cli';
+import { CaiError } from '../../errors';
 import type { Login } from '../registry/registry';
 import type { ImageInfo } from './engine-info';
 
@@ -13,15 +14,11 @@ export type BuildEvent =
   /** How far a layer is, in the engine's words: `Downloading [==>  ]  20MB/100MB`. */
   | { readonly kind: 'pull'; readonly id: string; readonly text: string };
 
-/** How an image is built. */
 export interface BuildOptions {
-  /** The name that it gets. */
   readonly tag: string;
   /** Path of the Dockerfile in the context. */
   readonly dockerfile: string;
-  /** Values of the Dockerfile's arguments. */
   readonly args: Readonly<Record<string, string>>;
-  /** Labels that it gets. */
   readonly labels: Readonly<Record<string, string>>;
   /** Whether nothing of earlier builds is used. */
   readonly isFresh: boolean;
@@ -48,4 +45,15 @@ export interface ImageStore {
 
   /** Gives an image to the registry that its name begins with, which knows us by `login`; rejects with `IMAGE`. */
   push(ref: string, login: Login | undefined, onEvent: (event: BuildEvent) => void): Promise<void>;
+}
+
+/** An image that was `built` or `pulled`. Rejects with `CaiError('IMAGE')` if the engine does not have it all the same. */
+export async function imageNow(
+  images: Pick<ImageStore, 'find'>,
+  ref: string,
+  done: 'built' | 'pulled',
+): Promise<ImageInfo> {
+  const found = await images.find(ref);
+  if (found !== undefined) return found;
+  throw new CaiError('IMAGE', `${ref} was ${done}, but the engine does not have it`);
 }

@@ -4,11 +4,11 @@ import { basename, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
 import type { HostNetwork } from '../../config/config';
-import type { BuildEvent, ImageStore } from '../engine/image-store';
+import { imageNow, type BuildEvent, type ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
 import { folderContext, textContext } from './build-context';
 import { whileLocked } from './build-lock';
-import { builderLock, DevcontainerImage } from './devcontainer-image';
+import { buildDevcontainerImage, builderLock } from './devcontainer-image';
 import {
   checkPossible,
   newest,
@@ -102,9 +102,9 @@ export class ImageBuild {
     const { environment, devcontainer } = this.#recipe;
     const { tag, dockerfile, setUp } = devcontainer!;
     const { network, stateFolder, image } = this.request;
-    const build = new DevcontainerImage(this.images, { tag, network, request }, this.progress);
-    const { user } = await whileLocked(stateFolder, builderLock, this.progress, () =>
-      build.run(this.#isFresh),
+    const build = { tag, network, request, isFresh: this.#isFresh };
+    const user = await whileLocked(stateFolder, builderLock, this.progress, () =>
+      buildDevcontainerImage(this.images, build, this.progress),
     );
     const { hostUser, content } = request;
     const own = await containerUser(hostUser, content.root, false);
@@ -212,8 +212,7 @@ export class ImageBuild {
 
   /** The new image of that name. The old one goes, unless it has another name, a container, or layers on top. */
   async #replaced(tag: string, before: ImageInfo | undefined): Promise<ImageInfo> {
-    const made = await this.images.find(tag);
-    if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
+    const made = await imageNow(this.images, tag, 'built');
     const old = before === undefined || before.id === made.id ? undefined : await this.images.find(before.id);
     if (old?.tags.length === 0) await this.images.remove(old.id).catch(() => undefined);
     return made;

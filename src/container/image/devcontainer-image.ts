@@ -8,7 +8,7 @@ import { textOf } from '../../workspace/devcontainer/json';
 import { metadataLabel, metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import type { ImageStore } from '../engine/image-store';
+import { imageNow, type ImageStore } from '../engine/image-store';
 import type { ImageInfo } from '../engine/engine-info';
 import { whileLocked } from './build-lock';
 import type { DevcontainerRequest, ImageRequest } from './image-request';
@@ -18,53 +18,47 @@ import type { Progress } from './progress';
 /** Builds exclude each other: the builder gives what it makes on the way names that are the same for all. */
 export const builderLock = 'devcontainer';
 
-interface Wanted {
+interface DevcontainerBuild {
   readonly tag: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly network: HostNetwork;
   readonly request: DevcontainerRequest;
+  readonly isFresh: boolean;
 }
 
-export class DevcontainerImage {
-  constructor(
-    private readonly images: ImageStore,
-    private readonly wanted: Wanted,
-    private readonly progress: Progress,
-  ) {}
-
-  /** Says what is ignored; resolves with the user that the image is made for. Rejects with `CaiError('IMAGE')`. */
-  async run(isFresh: boolean): Promise<{ readonly user: string }> {
-    const { images, progress } = this;
-    const { tag, labels = {}, network, request } = this.wanted;
-    const { content, localEnv, docker } = request;
-    for (const notice of content.ignored) progress.say(notice);
-    const { endpoint } = images;
-    if (endpoint === undefined) throw impossible("Docker's command line cannot reach the engine as cai does");
-    if (docker === undefined)
-      throw impossible(
-        'there is no program "docker" on PATH outside of the folders that agents can write: install it',
-      );
-    progress.begin(`building ${tag}`);
-    await buildDevcontainer(
-      {
-        devcontainer: content,
-        ...{ localEnv, tag, labels, docker, endpoint, isFresh },
-        proxies: Object.fromEntries(proxyVariables(network)),
-        caFile: network.caFile,
-        usesHostNetwork: needsLoopback(network),
-      },
-      (text) => progress.report({ kind: 'log', text }),
+/** Says what is ignored; resolves with the user that the image is made for. Rejects with `CaiError('IMAGE')`. */
+export async function buildDevcontainerImage(
+  images: ImageStore,
+  { tag, labels = {}, network, request, isFresh }: DevcontainerBuild,
+  progress: Progress,
+): Promise<string> {
+  const { content, localEnv, docker } = request;
+  for (const notice of content.ignored) progress.say(notice);
+  const { endpoint } = images;
+  if (endpoint === undefined) throw impossible("Docker's command line cannot reach the engine as cai does");
+  if (docker === undefined)
+    throw impossible(
+      'there is no program "docker" on PATH outside of the folders that agents can write: install it',
     );
-    const made = await images.find(tag);
-    if (made === undefined) throw new CaiError('IMAGE', `${tag} was built, but the engine does not have it`);
-    const { user, entries } = metadataOf(made.labels[metadataLabel]);
-    for (const entry of entries) {
-      const id = textOf(entry.id);
-      const of = id === undefined ? 'the image' : `the feature ${quoted(id)}`;
-      for (const notice of ignoredNotice(of, entry)) progress.say(notice);
-    }
-    return { user: user ?? made.user ?? 'root' };
+  progress.begin(`building ${tag}`);
+  await buildDevcontainer(
+    {
+      devcontainer: content,
+      ...{ localEnv, tag, labels, docker, endpoint, isFresh },
+      proxies: Object.fromEntries(proxyVariables(network)),
+      caFile: network.caFile,
+      usesHostNetwork: needsLoopback(network),
+    },
+    (text) => progress.report({ kind: 'log', text }),
+  );
+  const made = await imageNow(images, tag, 'built');
+  const { user, entries } = metadataOf(made.labels[metadataLabel]);
+  for (const entry of entries) {
+    const id = textOf(entry.id);
+    const of = id === undefined ? 'the image' : `the feature ${quoted(id)}`;
+    for (const notice of ignoredNotice(of, entry)) progress.say(notice);
   }
+  return user ?? made.user ?? 'root';
 }
 
 /** The services of the workspace's development container whose images are built. */
@@ -124,9 +118,9 @@ async function buildService(
   // Of the development container, it has nothing but the files.
   const own = { ...content, source: build!, settings: {}, ignored: [] };
   const request = { ...devcontainer!, content: own };
-  const wanted = { tag: table.image as string, labels, network, request };
+  const wanted = { tag: table.image as string, labels, network, request, isFresh };
   try {
-    await new DevcontainerImage(images, wanted, progress).run(isFresh);
+    await buildDevcontainerImage(images, wanted, progress);
   } catch (reason) {
     if (!(reason instanceof CaiError)) throw reason;
     throw new CaiError('IMAGE', `the service ${quoted(name)}: ${reason.message}`, undefined, {

@@ -11,14 +11,6 @@ import { readRecipe, type ImageRequest } from './image-request';
 import { imageLabel, imageTagOf } from './image-tag';
 import type { Progress } from './progress';
 
-/** The image as it is; undefined if it is not built. */
-export async function findImage(
-  images: Pick<ImageStore, 'find'>,
-  request: ImageRequest,
-): Promise<ImageInfo | undefined> {
-  return await images.find(imageTagOf(request));
-}
-
 /**
  * The image, built if it is missing; of several processes one builds, and the others wait for it. One that
  * was built from something else is reported and used. Rejects with `CaiError('IMAGE')` where it may not or
@@ -30,7 +22,7 @@ export async function provideImage(
   progress: Progress,
 ): Promise<ImageInfo> {
   const { images } = engine;
-  const found = await findImage(images, request);
+  const found = await images.find(imageTagOf(request));
   if (found !== undefined) {
     const notice = imageNotice(request, found);
     if (notice !== undefined) progress.say(notice);
@@ -44,7 +36,7 @@ export async function provideImage(
   }
   const usual = { noCache: false, upgrade: false };
   const unlessThere = async () =>
-    (await findImage(images, request)) ?? new ImageBuild(images, request, usual, progress).run();
+    (await images.find(imageTagOf(request))) ?? new ImageBuild(images, request, usual, progress).run();
   return await locked(request, progress, unlessThere);
 }
 

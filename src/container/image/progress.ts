@@ -13,7 +13,6 @@ export interface Progress {
   end(): void;
 }
 
-/** Where it is shown. */
 type ProgressStream = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number };
 
 const prefix = 'cai: ';

@@ -34,7 +34,6 @@ interface Surroundings {
 
 /** The largest of the registry's archives has 120 MB. */
 const maxArchiveBytes = 2 ** 30;
-/** For one archive, in milliseconds. */
 const downloadLimitMs = 30 * 60_000;
 const maxDigestBytes = 2 ** 20;
 /** No build takes as long, in milliseconds: what is older was left by one that was ended. */

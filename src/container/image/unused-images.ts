@@ -2,7 +2,6 @@
 import type { StoredImage } from '../engine/engine-info';
 import { imageLabel, isAgentImage, isEnvironment } from './image-tag';
 
-/** An image that can go. */
 interface UnusedImage {
   readonly image: StoredImage;
   /** Why it can go, as people read it: `left over from a build`. */

@@ -1,7 +1,7 @@
 /** How a registry is shown who asks. Source: RFC 9110, 11; Docker, "Token Authentication Specification". */
 import type { Login } from './docker-login';
 import type { Answer, Request } from '../../network';
-import { unlessFails } from '../../system/unless';
+import { objectIn } from '../../system/unless';
 
 type Ask = (url: URL, request: Request) => Promise<Answer>;
 
@@ -42,9 +42,7 @@ async function tokenFor(
       ? await ask(url, refresh(login.identityToken, about))
       : await ask(withQuery(url, about), { headers: headersOf(basic(login)) });
   if (answer.status !== 200) return undefined;
-  const said = unlessFails(
-    () => JSON.parse(answer.body.toString()) as Readonly<Record<string, unknown>> | null,
-  );
+  const said = objectIn(answer.body.toString());
   const token = said?.token ?? said?.access_token;
   return typeof token === 'string' && /^[!-~]+$/.test(token) ? token : undefined;
 }

@@ -5,7 +5,7 @@ import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { loginKey } from './reference';
 import { outputOf, type OutputFailure } from '../../system/program-output';
-import { unlessFails } from '../../system/unless';
+import { objectIn, unlessFails } from '../../system/unless';
 import { withoutEnd } from '../../system/paths/without-end';
 
 /** Who a registry knows the user as. */
@@ -37,17 +37,19 @@ export async function dockerLogin(
   host: Pick<Host, 'env' | 'envForOthers' | 'home'>,
   registry: string,
 ): Promise<Login | undefined> {
-  const folder = host.env.DOCKER_CONFIG;
-  const file = join(
-    folder === undefined || folder === '' ? join(host.home, '.docker') : folder,
-    'config.json',
-  );
+  const file = join(dockerFolder(host), 'config.json');
   const { auths = {}, credsStore, credHelpers = {} } = readConfig(file);
   const key = loginKey(registry);
   const helper = credHelpers[key] ?? credHelpers[registry] ?? credsStore;
   const asked =
     helper === undefined || helper === '' ? undefined : await askHelper(helper, key, host.envForOthers);
   return asked ?? loginIn(auths, key, file);
+}
+
+/** Where Docker's own programs have their configuration. */
+export function dockerFolder({ env, home }: Pick<Host, 'env' | 'home'>): string {
+  const { DOCKER_CONFIG: folder = '' } = env;
+  return folder === '' ? join(home, '.docker') : folder;
 }
 
 function readConfig(file: string): DockerConfig {
@@ -90,7 +92,7 @@ async function askHelper(helper: string, key: string, env: NodeJS.ProcessEnv): P
     throw failure(message);
   });
   if (printed === undefined) return undefined;
-  const said = unlessFails(() => JSON.parse(printed) as Readonly<Record<string, unknown>> | null) ?? {};
+  const said = objectIn(printed) ?? {};
   const { Username: username, Secret: secret } = said;
   if (typeof username !== 'string' || typeof secret !== 'string') throw failure('what it prints is no login');
   if (secret === '') return undefined;

@@ -9,24 +9,18 @@ import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { isLoopback } from '../../config/serve-places';
 import { printableLine } from '../../system/quoted';
+import type { ImageInfo } from '../engine/engine-info';
 import { authorizationFor } from './authorization';
 import { dockerLogin, type Login } from './docker-login';
 import { apiHost, digestForm, parseReference, type Reference } from './reference';
 import { Requests, type Answer } from '../../network';
 import { isTlsError } from '../../system/tls-errors';
-import { unlessFails } from '../../system/unless';
+import { objectIn } from '../../system/unless';
 
 export type { Login } from './docker-login';
 
-interface RegistryImage {
-  /** By which it is always the same: `ghcr.io/team/containai@sha256:…`. */
-  readonly id: string;
-  /** `NAME=value`. */
-  readonly env: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-  /** When it was made, as the image says it. */
-  readonly created: string | undefined;
-}
+/** Its `id` is that by which it is always the same: `ghcr.io/team/containai@sha256:…`. */
+type RegistryImage = Pick<ImageInfo, 'id' | 'env' | 'labels'>;
 
 const indexTypes = [
   'application/vnd.oci.image.index.v1+json',
@@ -48,9 +42,7 @@ interface Manifest {
   }[];
 }
 
-/** What is known of an image besides its layers. */
 interface ImageConfig {
-  readonly created?: string;
   readonly config?: {
     readonly Env?: readonly string[] | null;
     readonly Labels?: Readonly<Record<string, string>> | null;
@@ -87,9 +79,9 @@ export class Registry {
     const of = manifest?.config?.digest;
     const config = of === undefined ? undefined : await this.#read(reference, 'blobs', of);
     if (config === undefined) throw failure(reference, `it has no image for Linux of the name ${ref}`);
-    const { created, config: settings } = parsed(config) as ImageConfig;
+    const { config: settings } = parsed(config) as ImageConfig;
     const id = `${reference.name}@${digest}`;
-    return { id, env: settings?.Env ?? [], labels: settings?.Labels ?? {}, created };
+    return { id, env: settings?.Env ?? [], labels: settings?.Labels ?? {} };
   }
 
   /** What the registry of an image knows the user as; `undefined`: nothing. Rejects with `CaiError('IMAGE')`. */
@@ -168,15 +160,13 @@ function digestOf(body: Buffer): string {
 
 /** An answer that is no object is one without any field. */
 function parsed(body: Buffer): object {
-  const value = unlessFails<unknown>(() => JSON.parse(body.toString()));
-  return typeof value === 'object' && value !== null ? value : {};
+  return objectIn(body.toString()) ?? {};
 }
 
 function failure({ registry }: Reference, why: string): CaiError {
   return new CaiError('IMAGE', `the registry ${registry} cannot be used: ${why}`);
 }
 
-/** Why it refuses, as it says it. */
 function saidIn({ body }: Answer): string {
   const { errors } = parsed(body) as { errors?: unknown };
   const [first] = Array.isArray(errors) ? (errors as ({ readonly message?: unknown } | null)[]) : [];

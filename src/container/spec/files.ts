@@ -37,11 +37,9 @@ interface FilesRequest {
   /** `/etc/passwd` and `/etc/group` of the image. */
   readonly passwd: string;
   readonly group: string;
-  /** What the user has told git. */
   readonly git: Pick<UserGit, 'identity' | 'safe'>;
   /** `systemCaFile` of the image, where the settings have certificates. */
   readonly systemCa: string;
-  /** Whether the image has settings of the agent. */
   readonly hasAgentSettings: boolean;
 }
 

@@ -62,16 +62,21 @@ export function makeOwnFolders(root: string, paths: readonly string[]): void {
 function makeFolders(folder: string, [name, ...rest]: readonly string[]): void {
   withFile(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, (file) => {
     if (name === undefined) return;
-    const inside = hasOpenFiles() ? placeOf(file, name) : posix.join(folder, name);
-    try {
-      mkdirSync(inside);
-      const { uid, gid } = fstatSync(file);
-      unlessFails(() => lchownSync(inside, uid, gid));
-    } catch (reason) {
-      if (errorCodeOf(reason) !== 'EEXIST') throw reason;
-    }
-    makeFolders(inside, rest);
+    makeFolders(makeInside(folder, file, name), rest);
   });
+}
+
+/** Makes a folder in an open one, for the same owner, unless something has that name; returns where it is. */
+export function makeInside(folder: string, open: number, name: string): string {
+  const inside = hasOpenFiles() ? placeOf(open, name) : posix.join(folder, name);
+  try {
+    mkdirSync(inside);
+    const { uid, gid } = fstatSync(open);
+    unlessFails(() => lchownSync(inside, uid, gid));
+  } catch (reason) {
+    if (errorCodeOf(reason) !== 'EEXIST') throw reason;
+  }
+  return inside;
 }
 
 function unusable(path: string, why: string): CaiError {

@@ -1,5 +1,5 @@
 /** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
-import { chownSync, constants, fstatSync, lstatSync, mkdirSync } from 'node:fs';
+import { constants, fstatSync, lstatSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import type { OuterGitFolder } from '../../workspace/outer-git';
@@ -9,7 +9,8 @@ import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../workspace
 import { isProtectable, type ProtectedPath } from '../../system/paths/look-inside';
 import { quoted } from '../../system/quoted';
 import { withFile } from '../../system/files/open-file';
-import { hasOpenFiles, pathOfOpen, placeOf } from '../../system/files/descriptor';
+import { pathOfOpen } from '../../system/files/descriptor';
+import { makeInside } from './own-folders';
 import type { Bind } from './spec';
 import { unlessFails } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
@@ -73,7 +74,6 @@ function eachPlaceOnce(binds: readonly Bind[], mounts: readonly Bind[]): Bind[] 
   return [...byTarget.values()];
 }
 
-/** Where a folder is on the host and inside. */
 type Mounted = Pick<Bind, 'source' | 'target'>;
 
 function ofFolder(folder: Mounted, paths: readonly ProtectedPath[]): Protection {
@@ -122,13 +122,8 @@ function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: re
  * have it, also without hooks.
  */
 export function makeHooks(gitFolder: string): void {
-  const make = (folder: number): void => {
-    const hooks = hasOpenFiles() ? placeOf(folder, 'hooks') : posix.join(gitFolder, 'hooks');
-    mkdirSync(hooks);
-    const { uid, gid } = fstatSync(folder);
-    chownSync(hooks, uid, gid);
-  };
-  // Where this fails they are there, or it is no repository, or it cannot be written: not by the agent either.
+  const make = (folder: number) => makeInside(gitFolder, folder, 'hooks');
+  // Where this fails it is no repository, or it cannot be written: not by the agent either.
   unlessFails(() => {
     if (!lstatSync(posix.join(gitFolder, 'HEAD')).isFile()) return;
     withFile(gitFolder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW, make);

@@ -9,7 +9,6 @@ import type { EngineAbout, ImageInfo } from '../engine/engine-info';
 import { readPackaged } from './files';
 import { label, type Settings } from './spec';
 
-/** As the configuration has it. */
 export type Service = Config['services'][number];
 
 /** The container of an agent, and the names of the services beside it. */
@@ -22,7 +21,6 @@ export function servicesIn(labels: ContainerInfo['labels']): string[] {
   return labels[label.services]?.split(',') ?? [];
 }
 
-/** Name of the container of a service. */
 export const serviceContainer = (owner: Pick<Owner, 'name'>, service: string): string =>
   `${owner.name}-${service}`;
 

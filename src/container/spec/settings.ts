@@ -28,7 +28,6 @@ import type { Bind, Settings } from './spec';
 import { isInside } from '../../system/paths/is-inside';
 
 interface SettingsRequest {
-  /** In effect for the workspace. */
   readonly config: Config;
   /** Its root; `undefined`: none. */
   readonly workspace: string | undefined;
@@ -43,15 +42,7 @@ interface SettingsRequest {
 }
 
 /** What of this machine a container gets, and what is protected besides the list in each folder that it can write. */
-interface Given {
-  readonly certificates: string | undefined;
-  readonly authority: Identity | undefined;
-  readonly binds: readonly Bind[];
-  readonly writable: readonly Bind[];
-  readonly outer: Awaited<ReturnType<typeof findOuterGit>>;
-  readonly patterns: ReadonlyMap<string, Patterns>;
-  readonly fromUser: Awaited<ReturnType<typeof findUserSettings>>;
-}
+type Given = Awaited<ReturnType<typeof givenTo>>;
 
 /**
  * The settings of a container. Rejects with `CaiError('CONFIG')` for a folder or file that is not there, and with
@@ -85,12 +76,14 @@ export async function settingsForUse(request: SettingsRequest): Promise<Settings
   return settings;
 }
 
-async function givenTo(request: SettingsRequest, authority: Identity | undefined): Promise<Given> {
+async function givenTo(request: SettingsRequest, authority: Identity | undefined) {
   const { workspace, host } = request;
   const folders = await foldersOf(request);
   const certificates = await certificatesOf(request, folders, authority);
   const isMounted = workspace !== undefined && !isCopied(request);
-  const outer = isMounted ? await findOuterGit(workspace, host) : { git: undefined };
+  const outer: Awaited<ReturnType<typeof findOuterGit>> = isMounted
+    ? await findOuterGit(workspace, host)
+    : { git: undefined };
   const binds = [...(await ofWorkspace(request, outer.git)), ...(await chosenMounts(request, folders))];
   const writable = binds.filter(({ isReadOnly }) => !isReadOnly);
   return {

@@ -64,6 +64,5 @@ export function notShared(
   );
 }
 
-/** What to do about it. */
 const shareRemedy =
   '"shares" in [engine] of your config.toml may only name what a network file system has at the same path on both; correct it, or use an engine here';

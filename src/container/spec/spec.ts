@@ -104,7 +104,6 @@ export interface Settings extends LimitSettings {
 export interface Circumstances {
   /** Id of the image, not its tag. */
   readonly image: string;
-  /** Whom everything in it runs as. */
   readonly user: ContainerUser;
   /** What the image of a development container says of it; absent: the image is of no development container. */
   readonly devcontainer?: string | undefined;
@@ -121,7 +120,6 @@ export interface Recorded extends ContainerRights {
   readonly mounts: readonly string[];
 }
 
-/** What the name of a container comes from. */
 export type Named = Pick<Settings, 'workspace' | 'agent' | 'hostUser' | 'authorizedKey'>;
 
 /** `cai-<folder>-<12 hex digits>`, the same for the same user, key of that user, workspace and agent. */

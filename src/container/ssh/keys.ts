@@ -1,10 +1,11 @@
 /** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { utils } from 'ssh2';
 import { CaiError, messageOf } from '../../errors';
+import { fingerprint } from '../../network';
 import { stateRemedy } from '../../system/state-folder';
 import { makeFolder } from '../../system/files/make-folder';
 
@@ -42,12 +43,7 @@ export async function clientKey(stateFolder: string): Promise<ClientKey> {
 /** A new key for a container, by whose fingerprint the container is then known. */
 export function newHostKey(): { readonly privateKey: string; readonly fingerprint: string } {
   const privateKey = newPrivateKey();
-  return { privateKey, fingerprint: fingerprintOf(publicBlobOf(privateKey)) };
-}
-
-/** Fingerprint of a public key in the form that SSH sends it, as `ssh-keygen -l` prints it. */
-export function fingerprintOf(publicBlob: Buffer): string {
-  return `SHA256:${createHash('sha256').update(publicBlob).digest('base64').replaceAll('=', '')}`;
+  return { privateKey, fingerprint: fingerprint(publicBlobOf(privateKey)) };
 }
 
 async function read(path: string): Promise<string | undefined> {

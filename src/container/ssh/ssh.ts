@@ -7,7 +7,7 @@ import { Client, type Algorithms, type Channel, type ClientChannel, type ExecOpt
 import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { userName } from '../spec/files';
-import { fingerprintOf } from './keys';
+import { fingerprint } from '../../network';
 import { paceOf, together } from './pace';
 import { encodeHeader, type RemoteCommand } from './remote-command';
 import { startProcess, type RemoteProcess, type RemoteSignal } from './remote-process';
@@ -94,7 +94,7 @@ export class SshConnection {
         authHandler: ['publickey'],
         readyTimeout: Math.max(timeoutMs, 1),
         hostVerifier: (key: Buffer) => {
-          const offered = fingerprintOf(key);
+          const offered = fingerprint(key);
           if (offered !== target.hostKey) reject(wrongHostKey(target, offered));
           return offered === target.hostKey;
         },

@@ -176,7 +176,6 @@ function keyFor(
   });
 }
 
-/** Does what may fail and must not end the command. */
 function tryTo(action: () => void, stderr: Writable): void {
   try {
     action();

@@ -70,7 +70,6 @@ export class Dialler {
     });
   }
 
-  /** The addresses of a place that may be dialled. */
   async #addressesOf(place: Place): Promise<string[]> {
     const { host } = place;
     const extra = this.#extra(host);

@@ -9,7 +9,6 @@ import { messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { Refusal } from './policy';
 
-/** How long a head may be, in bytes. */
 const maxHeadBytes = 64 * 1024;
 /** How long somebody who was refused may take to read why, in milliseconds. */
 const lingerMs = 1_000;
@@ -90,7 +89,6 @@ export function pass(
   });
 }
 
-/** Longest body that is read whole, in bytes. */
 const maxWholeBytes = 256 * 1024;
 
 /** A body as text. Rejects with a `Refusal` of that status for a longer one than is read whole. */
@@ -151,7 +149,6 @@ export function joinUpgraded(
   });
 }
 
-/** The head of a message, from its first line on. */
 function headOf(line: string, headers: Keyable['headers']): string {
   return `${line}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }

@@ -15,7 +15,6 @@ import { exchangeFor } from './token-exchange';
 
 /** Of one command. */
 export interface KeyedHostsOptions {
-  /** In effect. */
   readonly config: Pick<Config, 'network' | 'credentials'>;
   readonly host: Host;
   /** Whether the container trusts our authority, and so takes us for these hosts; otherwise no host gets anything. */
@@ -29,7 +28,6 @@ export interface OutsideSignIn {
   readonly form: AgentSignIn;
   /** For the command's workspace. */
   readonly kept: SignIns;
-  /** Is told when somebody has signed in. */
   readonly onSignIn: () => void;
 }
 
@@ -80,7 +78,6 @@ function sharesOf(options: KeyedHostsOptions): ((place: Place) => Share | undefi
   return signIn === undefined ? keys : [...keys, tokensOf(signIn)];
 }
 
-/** Tells what a place gets by the agent's sign-in. */
 function tokensOf({ form, kept, onSignIn }: OutsideSignIn): (place: Place) => Share | undefined {
   const withKeys = async ({ path, headers }: Keyable) => {
     await kept.unlock();

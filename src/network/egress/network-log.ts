@@ -17,9 +17,7 @@ export type Outcome = (typeof outcomes)[number];
 const outcomes = ['allowed', 'refused', 'failed', 'ended'] as const;
 
 export interface NetworkEntry {
-  /** When it was asked for, ISO 8601. */
   readonly at: string;
-  /** Name of the agent whose container asked. */
   readonly agent: string;
   /** `host:port`, as it was asked for. */
   readonly place: string;

@@ -22,7 +22,6 @@ export class Refusal extends Error {
   }
 }
 
-/** What the user has decided, as rules. */
 interface Decided extends Readonly<Record<RuleKind, readonly HostRule[]>> {
   /** As `Decisions` has it. */
   readonly fault: string | undefined;
@@ -32,7 +31,6 @@ interface Decided extends Readonly<Record<RuleKind, readonly HostRule[]>> {
 const usualPorts = [80, 443];
 
 export interface PolicyOptions {
-  /** The configuration in effect. */
   readonly network: Pick<Config['network'], 'egress' | 'allow' | 'deny' | 'npmRegistry' | 'pipIndex'>;
   /** Rules that come with `cai`. */
   readonly listed: readonly string[];

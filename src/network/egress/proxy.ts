@@ -20,7 +20,6 @@ const maxUnreadBytes = 256 * 2 ** 20;
 /** How often that is looked at, and what may still be reached, in milliseconds. */
 const lookEveryMs = 500;
 
-/** Where a request leads. */
 type Target = Readonly<{ place: Place; path: string }>;
 
 /** One for each command. */

@@ -9,7 +9,6 @@ import { messageOf } from '../../errors';
 import { Refusal } from './policy';
 import { objectIn } from '../../system/unless';
 
-/** What is sent, or answered. */
 export interface TokenMessage {
   readonly type: string | undefined;
   /** Whole. */

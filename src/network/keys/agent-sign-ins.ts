@@ -28,7 +28,6 @@ export interface Tree {
   readonly [name: string]: Tree | undefined;
 }
 
-/** How an agent stores a sign-in itself. */
 interface StoredForm {
   /** Path of its file, below the home folder. */
   readonly path: string;
@@ -163,7 +162,6 @@ export function signInOf(agent: string, { network }: Pick<Config, 'network'>): A
   return network.egress === 'open' ? undefined : ownValue(signIns, agent);
 }
 
-/** Whether requests to a place get the tokens. */
 export function getsTokens({ hosts, endpoints }: AgentSignIn, place: Place): boolean {
   const rules = [...hosts, ...endpoints.map(({ host }) => `${host}:443`)];
   return rules.some((rule) => names(parseRule(rule)!, place, []));

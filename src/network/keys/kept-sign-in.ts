@@ -48,7 +48,6 @@ export interface SignIn {
   readonly id: string;
   /** How often its tokens were given: with the sign-in, and whenever they were renewed. */
   readonly generation: number;
-  /** The real ones. */
   readonly tokens: Readonly<Partial<Record<TokenName, string>>>;
   /** The other fields of the last answer with tokens, for agents that get the tokens without asking the server. */
   readonly answer: Readonly<Record<string, unknown>>;

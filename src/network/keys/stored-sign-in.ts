@@ -4,7 +4,6 @@ import { placeholderOf, type SignIn } from './kept-sign-in';
 import { readPlaceholder, type TokenName } from './token-placeholder';
 import { unlessFails } from '../../system/unless';
 
-/** What such a file gives to a `SignIn`. */
 type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;
 
 /** The real tokens in an agent's file; `undefined` if none is there, whatever else is. */

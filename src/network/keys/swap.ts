@@ -4,7 +4,6 @@ import { readPlaceholder, type TokenPlaceholder } from './token-placeholder';
 
 /** The part of a request in which a key can stand. */
 export interface Keyable {
-  /** Path and query. */
   readonly path: string;
   /** Names and values, in their order. */
   readonly headers: readonly (readonly [name: string, value: string])[];

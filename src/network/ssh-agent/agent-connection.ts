@@ -17,7 +17,6 @@ import {
 } from './requests';
 import { Malformed, messagesOf, uint32, wireString } from './wire';
 
-/** What a connection may do. */
 export interface AgentRules {
   /** The name of the allowed host whose key that is, by what the user's ssh knows now; `undefined`: none. */
   readonly hostWith: (key: Buffer) => string | undefined;

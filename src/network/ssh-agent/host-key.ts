@@ -38,7 +38,7 @@ export function isSignedBy(hostKey: Buffer, data: Buffer, signature: Buffer): bo
   }
 }
 
-/** As `ssh-keygen -l` prints it. */
+/** Of a public key in the form in which SSH sends it, as `ssh-keygen -l` prints it. */
 export function fingerprint(key: Buffer): string {
   return `SHA256:${createHash('sha256').update(key).digest('base64').replaceAll('=', '')}`;
 }

@@ -39,7 +39,6 @@ export class WireReader {
     return bytes.subarray(bytes.findIndex((byte) => byte !== 0) >>> 0);
   }
 
-  /** Fails with `Malformed` unless all is read. */
   end(): void {
     if (this.#at !== this.bytes.length) throw new Malformed('more than was expected');
   }

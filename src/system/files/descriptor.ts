@@ -3,7 +3,7 @@
  * Source: proc(5), /proc/PID/fd. Only Linux has it.
  */
 import { existsSync, readlinkSync } from 'node:fs';
-import { errorCodeOf } from '../../errors';
+import { unlessGone } from '../unless';
 
 /** `O_PATH`, which Node does not name: a file as such, which is not opened. Source: Linux, asm-generic/fcntl.h. */
 export const pathOnly = 0o10000000;
@@ -16,12 +16,7 @@ export function placeOf(descriptor: number, name?: string): string {
 
 /** The path that an open file has at this moment; `undefined` where the system does not tell it. */
 export function pathOfOpen(descriptor: number): string | undefined {
-  try {
-    return readlinkSync(placeOf(descriptor));
-  } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return undefined;
-    throw reason;
-  }
+  return unlessGone(() => readlinkSync(placeOf(descriptor)));
 }
 
 /** Whether the system has paths for what is open. */

@@ -1,4 +1,3 @@
-/** What is done with open files. */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** What `use` makes of a file that is open meanwhile. A file that is made by it is the user's alone. */

@@ -1,6 +1,7 @@
 /** Tells whether a command still runs the same program as earlier. */
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { unlessFails } from '../unless';
 import { searchFolders } from './search-path';
 
 /**
@@ -19,11 +20,7 @@ export function programIdentity(command: readonly [string, ...string[]], path: s
 }
 
 function fileIdentity(path: string): string {
-  try {
-    const real = realpathSync(path);
-    const stat = statSync(real);
-    return stat.isFile() ? `${real}:${stat.size}:${stat.mtimeMs}` : '';
-  } catch {
-    return '';
-  }
+  const real = unlessFails(() => realpathSync(path));
+  const stat = unlessFails(() => statSync(real ?? ''));
+  return stat?.isFile() === true ? `${real}:${stat.size}:${stat.mtimeMs}` : '';
 }

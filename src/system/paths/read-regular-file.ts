@@ -1,6 +1,7 @@
 /** Reads files that a stranger may have prepared. */
 import * as fs from 'node:fs';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { unlessFails } from '../unless';
 import { isInside } from './is-inside';
 
 /**
@@ -39,14 +40,13 @@ function openIfThere(file: string): number | undefined {
 
 /** Looks after opening: whoever swaps folders meanwhile cannot make another file the one that is open. */
 function isBelow(open: number, file: string, root: string): boolean {
-  try {
+  // Where this fails, it is gone again.
+  const isIt = unlessFails(() => {
     const real = fs.realpathSync(file);
     const [opened, named] = [fs.fstatSync(open), fs.statSync(real)];
     return isInside(real, root) && opened.dev === named.dev && opened.ino === named.ino;
-  } catch {
-    // It is gone again.
-    return false;
-  }
+  });
+  return isIt === true;
 }
 
 /** Least that is read at once, in bytes: also of a file that says that it is empty, as those of the kernel do. */

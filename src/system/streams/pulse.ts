@@ -19,7 +19,6 @@ export interface PulseOptions {
   readonly onDead: () => void;
 }
 
-/** Numbers of bytes, at one time. */
 interface Seen {
   readonly received: number;
   readonly waiting: number;

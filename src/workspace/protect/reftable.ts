@@ -54,9 +54,9 @@ export function replacesIn(root: string, gitFolders: readonly string[]): Replace
 }
 
 /**
- * Those of one table; throws a `RangeError` where it is cut off or makes no sense. Source: git's reftable.adoc. Blocks with references come
- * first; the length of the first counts the head of the file. After a block there is the next one, or nulls up to a multiple
- * of the size of blocks.
+ * Those of one table; throws a `RangeError` where it is cut off or makes no sense. Source: git's reftable.adoc. Blocks
+ * with references come first; the length of the first counts the head of the file. After a block there is the next one,
+ * or nulls up to a multiple of the size of blocks.
  */
 function* replacesOf(table: Buffer): Generator<string> {
   if (table.toString('latin1', 0, 4) !== 'REFT') throw new RangeError('this is no reftable');

@@ -7,14 +7,9 @@ import { Host } from '../../../src/system/host';
 import { catalog } from '../../../src/agent/catalog';
 import type { ImageStore } from '../../../src/container/engine/image-store';
 import type { EngineAbout, ImageInfo } from '../../../src/container/engine/engine-info';
-import {
-  buildImage,
-  findImage,
-  imageNotice,
-  provideImage,
-  pushImage,
-} from '../../../src/container/image/image';
+import { buildImage, imageNotice, provideImage, pushImage } from '../../../src/container/image/image';
 import type { ImageRequest } from '../../../src/container/image/image-request';
+import { imageTagOf } from '../../../src/container/image/image-tag';
 import { CaiError } from '../../../src/errors';
 import type { Progress } from '../../../src/container/image/progress';
 import { loadConfig } from '../../../src/config/config';
@@ -145,7 +140,7 @@ describe('the Dockerfiles', () => {
 });
 
 describe('provideImage', () => {
-  test('gives the image that is there', async () => {
+  test('gives the image that is there, though it was made by other means', async () => {
     engine.images.set('containai:claude', image('sha256:there'));
 
     expect(await provide()).toMatchObject({ id: 'sha256:there' });
@@ -155,10 +150,10 @@ describe('provideImage', () => {
   });
 
   test('builds a missing one, and finds it from then on', async () => {
-    expect(await findImage(engine, request())).toBeUndefined();
+    expect(await engine.find(imageTagOf(request()))).toBeUndefined();
     const built = await provide();
 
-    expect(await findImage(engine, request())).toMatchObject({ id: built.id });
+    expect(await engine.find(imageTagOf(request()))).toMatchObject({ id: built.id });
     expect(await provide()).toMatchObject({ id: built.id });
     expect(engine.builds).toHaveLength(2);
     expect(progress.begun).toEqual([
@@ -205,10 +200,7 @@ describe('an image for a registry', () => {
       request({ registry }),
       {
         login: (ref) => Promise.resolve(ref === name ? login : undefined),
-        find: (ref) =>
-          Promise.resolve(
-            has ? { id: `${ref}@sha256:1`, env: [], labels: {}, created: undefined } : undefined,
-          ),
+        find: (ref) => Promise.resolve(has ? { id: `${ref}@sha256:1`, env: [], labels: {} } : undefined),
       },
       progress,
     );
@@ -258,25 +250,10 @@ describe('an image for a registry', () => {
 });
 
 describe('imageNotice', () => {
-  const noticeOf = (labels: ImageInfo['labels'], changes: Partial<ImageRequest> = {}) =>
-    imageNotice(request(changes), { labels });
-
-  test('is there for what was built from something else, and for nothing else', async () => {
-    const { labels } = await provide();
-
-    expect(noticeOf(labels)).toBeUndefined();
-    expect(noticeOf(labels, { packages: ['left-pad@1.3.0'] })).toMatch(/: cai build claude$/);
-  });
-
-  test('is not there for an image that was made by other means', () => {
-    expect(noticeOf({})).toBeUndefined();
-    expect(noticeOf({}, { packages: ['left-pad@1.3.0'] })).toBeUndefined();
-  });
-
   test('fails for a Dockerfile that is gone', () => {
     const gone = { ...ownImage, dockerfile: join(folder, 'gone') };
 
-    expect(() => noticeOf({ 'containai.recipe': 'x' }, { image: gone })).toThrow(
+    expect(() => imageNotice(request({ image: gone }), { labels: { 'containai.recipe': 'x' } })).toThrow(
       /^"image.dockerfile" names .*gone, which cannot be read: .*: put it there, or .*"cai config"/,
     );
   });
@@ -321,7 +298,7 @@ describe('buildImage', () => {
     const [first, , gemini, second, mine] = engine.builds;
     expect(engine.builds).toHaveLength(5);
     expect(gemini).toMatchObject({ tag: 'containai:gemini', args: { ENVIRONMENT: first!.tag } });
-    expect(mine).toMatchObject({ tag: 'containai:mine', args: { ENVIRONMENT: second!.tag } });
+    expect(mine).toMatchObject({ tag: 'containai:mine', args: { ENVIRONMENT: second!.tag, PACKAGES: '' } });
     expect(second!.tag).not.toBe(first!.tag);
   });
 
@@ -457,12 +434,6 @@ describe('buildImage', () => {
     await expect(build({ agent: 'cursor', packages: [] })).rejects.toMatchObject(
       expectedError('IMAGE', /^cursor .*"dockerfile" in \[image\]/),
     );
-  });
-
-  test('builds an image without packages for an agent that is none of the known ones', async () => {
-    await build({ agent: 'mine', packages: [] });
-
-    expect(engine.builds[1]).toMatchObject({ tag: 'containai:mine', args: { PACKAGES: '' } });
   });
 
   test.each([

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
+import { listening } from '../../support/listening';
 import { newFolder } from '../../support/temp-folder';
 
 const program = resolve(__dirname, '../../../src/container/inside/join');
@@ -85,15 +86,14 @@ describe('the way through a proxy', () => {
   /** A join to the server `far` by a proxy that answers with `answer`; and what the proxy gets. */
   async function through(answer: string, host = 'far.example') {
     let heard = '';
-    server = createServer((socket) => {
+    const proxy = createServer((socket) => {
       socket.on('data', (chunk) => {
         heard += String(chunk);
         if (heard.endsWith('\r\n\r\n')) socket.write(answer);
         if (heard.endsWith('bye')) socket.end(' and bye');
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    });
+    const port = await listening(proxy);
     const bridge = startWith({ https_proxy: `http://127.0.0.1:${port}` }, host, '22');
     const said = text(bridge.stdout);
     const complaint = text(bridge.stderr);

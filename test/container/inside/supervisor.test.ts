@@ -269,9 +269,9 @@ describe('files for the command', () => {
     if (there !== undefined) writeFileSync(join(home, 'a'), there);
     const env = [path, ['HOME', home]] as const;
     const header = encodeHeader({ argv: ['cat', 'a'], cwd: home, env, files: { a: wanted } });
-    const { stdout } = await outcome(start(header));
+    const end = await outcome(start(header));
     expect(readdirSync(home)).toEqual(['a']);
-    return stdout.replace(/^[0-9]*\0/, '');
+    return afterReady(end);
   }
 
   test.each([
@@ -313,7 +313,7 @@ describe('files for the command', () => {
     const env = [path, ['HOME', home]] as const;
     const header = encodeHeader({ argv: ['echo', 'ran'], cwd: '/', env, files: { a: now } });
 
-    expect((await outcome(start(header))).stdout.replace(/^[0-9]*\0/, '')).toBe('ran\n');
+    expect(afterReady(await outcome(start(header)))).toBe('ran\n');
   });
 
   test('are for the user alone, in a folder that is made, and no variables', async () => {
@@ -325,7 +325,7 @@ describe('files for the command', () => {
       files: { '.a/b': 'x=y\nz\u00e9' },
     });
 
-    expect((await outcome(start(header))).stdout.replace(/^[0-9]*\0/, '')).toBe('700\n600\n0\n');
+    expect(afterReady(await outcome(start(header)))).toBe('700\n600\n0\n');
     expect(readFileSync(join(home, '.a/b'), 'utf8')).toBe('x=y\nz\u00e9');
   });
 

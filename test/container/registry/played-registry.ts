@@ -1,25 +1,12 @@
 /** A registry on this machine, and the server of its tokens, as the specifications have them. */
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-
-const servers: Server[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.close();
-    server.closeAllConnections();
-  }
-});
+import { listening } from '../../support/listening';
 
 /** Starts a server of HTTP that ends with the test. Resolves with its place: `127.0.0.1:PORT`. */
 export async function serving(answer: (from: IncomingMessage, to: ServerResponse) => void): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  servers.push(server);
-  await once(server, 'listening');
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `127.0.0.1:${await listening(createServer(answer))}`;
 }
 
 /** Who is let in. */
@@ -66,12 +53,7 @@ export class PlayedRegistry {
   /** Adds an image with a variable that tells it from others. Returns the digest of its manifest. */
   addImage(variable: string, tag?: string): string {
     const config = { Env: [variable], Labels: { 'containai.recipe': variable } };
-    const digest = this.add('blobs', {
-      created: '2026-01-02T03:04:05Z',
-      architecture: 'any',
-      os: 'linux',
-      config,
-    });
+    const digest = this.add('blobs', { architecture: 'any', os: 'linux', config });
     return this.add('manifests', { schemaVersion: 2, config: { digest }, layers: [] }, tag);
   }
 

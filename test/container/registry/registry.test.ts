@@ -43,7 +43,6 @@ describe('Registry.find', () => {
       id: `${played.place}/team/cai@${digest}`,
       env: ['A=1'],
       labels: { 'containai.recipe': 'A=1' },
-      created: '2026-01-02T03:04:05Z',
     });
   });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { utils } from 'ssh2';
-import { clientKey, fingerprintOf, newHostKey } from '../../../src/container/ssh/keys';
+import { clientKey, newHostKey } from '../../../src/container/ssh/keys';
 import { newFolder } from '../../support/temp-folder';
 import { expectedError } from '../../expected-error';
 
@@ -82,20 +82,9 @@ describe('newHostKey', () => {
 
       expect(key.getPublicSSH()).toHaveLength(51);
       expect(key.verify(Buffer.from('text'), signature)).toBe(true);
-      expect(fingerprintOf(key.getPublicSSH())).toBe(fingerprint);
+      // As ssh-keygen prints it: the hash without padding.
+      const hash = createHash('sha256').update(key.getPublicSSH()).digest('base64');
+      expect(fingerprint).toBe(`SHA256:${hash.slice(0, -1)}`);
     }
-  });
-});
-
-describe('fingerprintOf', () => {
-  test('is the hash without padding, as ssh-keygen prints it', () => {
-    const blob = Buffer.from(
-      'AAAAC3NzaC1lZDI1NTE5AAAAIDr2KpWfvGaUFPFlR7mGcQzmdPyIx2NTcW2GEb0Fa0Nj',
-      'base64',
-    );
-    const hash = createHash('sha256').update(blob).digest('base64');
-
-    expect(hash).toMatch(/=$/);
-    expect(fingerprintOf(blob)).toBe(`SHA256:${hash.slice(0, -1)}`);
   });
 });

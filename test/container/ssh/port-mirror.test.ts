@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { PortMirror } from '../../../src/container/ssh/port-mirror';
 import type { RemoteProcess } from '../../../src/container/ssh/remote-process';
 import { freePort, isOpen } from '../../support/ports';
+import { listening } from '../../support/listening';
 
 /** A container whose watcher a test plays, and whose ports echo. */
 class FakeContainer {
@@ -84,16 +85,13 @@ describe('PortMirror', () => {
   });
 
   test('says that a port is in use here', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await listening(createServer());
 
     await container.says(`+${port} 127.0.0.1\n`, () => Promise.resolve(container.told.length > 0));
 
     expect(container.told).toEqual([
       `127.0.0.1:${port} is in use by another program, so the browser cannot bring its answer to the sign-in: end that program and sign in again`,
     ]);
-    server.close();
   });
 
   test('has no more than four, and says so', async () => {

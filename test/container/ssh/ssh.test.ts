@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { newHostKey } from '../../../src/container/ssh/keys';
 import { SshConnection } from '../../../src/container/ssh/ssh';
+import { listening } from '../../support/listening';
 import { startServer, toPort, type Played, type SshServer } from './ssh-server';
 import { expectedError } from '../../expected-error';
 
@@ -27,6 +28,14 @@ async function open({ target }: SshServer): Promise<SshConnection> {
   connections.push(connection);
   return connection;
 }
+
+const targetAt = (port: number, hostKey = ''): SshServer['target'] => ({
+  connect: () => toPort(port),
+  hostKey,
+  privateKey: newHostKey().privateKey,
+  container: 'cai-test',
+  lookCommand: 'docker logs cai-test',
+});
 
 const command = { argv: ['run', 'me'], cwd: '/', env: [] } as const;
 
@@ -57,19 +66,11 @@ describe('open', () => {
         .on('error', () => undefined)
         .resume()
         .end(words),
-    ).listen(0, '127.0.0.1');
-    await once(early, 'listening');
-    const { port } = early.address() as AddressInfo;
+    );
+    const port = await listening(early);
     const key = newHostKey();
-    const target = {
-      connect: () => toPort(port),
-      hostKey: key.fingerprint,
-      privateKey: newHostKey().privateKey,
-      container: 'cai-test',
-      lookCommand: 'docker logs cai-test',
-    };
 
-    const opening = SshConnection.open(target);
+    const opening = SshConnection.open(targetAt(port, key.fingerprint));
     await once(early, 'connection');
     early.close();
     await once(early, 'close');
@@ -79,38 +80,19 @@ describe('open', () => {
   });
 
   test('gives up in time, and names the container', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await once(closed, 'listening');
-    const { port } = closed.address() as AddressInfo;
+    const closed = createServer();
+    const port = await listening(closed);
     closed.close();
-    const target = {
-      connect: () => toPort(port),
-      hostKey: '',
-      privateKey: newHostKey().privateKey,
-      container: 'cai-test',
-      lookCommand: 'docker logs cai-test',
-    };
 
-    await expect(SshConnection.open(target, 100)).rejects.toMatchObject(
+    await expect(SshConnection.open(targetAt(port), 100)).rejects.toMatchObject(
       expectedError('SSH_CONNECT', /cai-test.*ECONNREFUSED.*docker logs.*cai rm/),
     );
   });
 
   test('gives up in time on a server that never speaks', async () => {
-    const mute = createServer().listen(0, '127.0.0.1');
-    await once(mute, 'listening');
-    const { port } = mute.address() as AddressInfo;
-    const target = {
-      connect: () => toPort(port),
-      hostKey: '',
-      privateKey: newHostKey().privateKey,
-      container: 'cai-test',
-      lookCommand: 'docker logs cai-test',
-    };
+    const port = await listening(createServer());
 
-    await expect(SshConnection.open(target, 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
-
-    mute.close();
+    await expect(SshConnection.open(targetAt(port), 200)).rejects.toMatchObject({ code: 'SSH_CONNECT' });
   });
 });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decide, decisionsOf, forgetDecision } from '../../../src/network/egress/decisions';
 import { recordName } from '../../../src/system/state-folder';
@@ -94,13 +94,6 @@ describe('a file that does not count', () => {
     expect(() => forgetDecision(state, root, 'a.example')).toThrow(failure(fault));
     expect(readFileSync(file, 'utf8')).toBe(content);
     expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
-  });
-
-  test('is one that was copied from another workspace', () => {
-    decide(state, '/srv/garden', 'allow', 'a.example');
-    copyFileSync(join(folder, `${recordName('/srv/garden')}.json`), file);
-
-    expect(decisionsOf(state, root)).toMatchObject(nothing);
   });
 
   test('is one that cannot be read', () => {

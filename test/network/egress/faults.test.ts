@@ -3,12 +3,13 @@
  * on. An error that nobody takes would fail the test that it comes in.
  */
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls';
 import { authorityOf, identityFor, type Identity } from '../../../src/network/keys/authority';
 import { KeyedHost } from '../../../src/network/egress/keyed-host';
 import { EgressProxy } from '../../../src/network/egress/proxy';
+import { listening } from '../../support/listening';
 import { newFolder } from '../../support/temp-folder';
 
 jest.mock('../../../src/network/keys/authority', () =>
@@ -67,22 +68,12 @@ beforeAll(async () => {
   real = await identityFor(host, world);
 });
 
-const servers: Server[] = [];
-const sockets = new Set<Socket>();
-afterEach(() => {
-  for (const socket of sockets) socket.destroy();
-  for (const server of servers.splice(0)) server.close();
-});
+/** The programs of a test. */
+const programs: Socket[] = [];
+afterEach(() => programs.splice(0).forEach((socket) => socket.destroy()));
 
-async function listening(onSocket: (socket: Socket) => void): Promise<number> {
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket.on('error', () => undefined));
-    onSocket(socket);
-  });
-  servers.push(server.listen(0, '127.0.0.1'));
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+const serving = (onSocket: (socket: Socket) => void): Promise<number> =>
+  listening(createServer({ allowHalfOpen: true }, (socket) => onSocket(socket.on('error', () => undefined))));
 
 /** Resolves with what a stream says once that has this text, or its end. */
 async function saying(stream: Duplex, text: string): Promise<void> {
@@ -119,7 +110,7 @@ async function faultyServer({ isKeyed }: Way, step: Step, fault: Fault) {
     faults[fault](socket);
     reach(stream);
   };
-  const port = await listening((socket) => void play(socket));
+  const port = await serving((socket) => void play(socket));
   return { port, reached };
 }
 
@@ -145,13 +136,13 @@ async function proxyTo(port: number, isKeyed: boolean): Promise<number> {
   portOfServer = port;
   const policy = { admit: () => Promise.resolve(), stillAdmits: () => () => true, noteEnd: () => undefined };
   const proxy = new EgressProxy(policy, dialler, () => (isKeyed ? keyed : undefined));
-  return await listening((socket) => proxy.take(socket));
+  return await serving((socket) => proxy.take(socket));
 }
 
 /** A program in the container: its connection, and the stream on which it has begun its request. */
 async function asking(port: number, { isKeyed, isTunnel, isUpgrade }: Way) {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
-  sockets.add(socket);
+  programs.push(socket);
   let stream: Duplex = socket;
   if (isTunnel) {
     socket.write(`CONNECT ${host}:443 HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

@@ -1,26 +1,14 @@
 /** What hostile clients and servers do to the proxy of a container. */
 import { once } from 'node:events';
 import http from 'node:http';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { HostNetwork } from '../../../src/config/config';
 import { Dialler } from '../../../src/network/egress/dial';
 import { Policy } from '../../../src/network/egress/policy';
 import { EgressProxy } from '../../../src/network/egress/proxy';
-
-const servers: Server[] = [];
-const sockets: Socket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  for (const server of servers.splice(0)) server.close();
-});
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server.on('connection', (socket) => sockets.push(socket)).listen(0, '127.0.0.1'));
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+import { listening } from '../../support/listening';
 
 /** A proxy for which `site.example` is this machine, and allowed at each port. */
 function proxyFor(network: HostNetwork = {}): EgressProxy {
@@ -73,6 +61,7 @@ describe('a body', () => {
     ['GET', 'a length', length, smuggled],
     ['GET', 'chunks', chunked, chunk],
     ['DELETE', 'chunks', chunked, chunk],
+    ['GET', 'chunks that are compressed', 'Transfer-Encoding: gzip, chunked\r\n', chunk],
     ['POST', 'a length', length, smuggled],
     ['GET', 'a length for one connection', `Connection: content-length\r\n${length}`, smuggled],
     ['GET', 'chunks for one connection', `Connection: transfer-encoding\r\n${chunked}`, chunk],
@@ -130,10 +119,7 @@ describe('a request that two readers could read in two ways', () => {
 
 describe('a server', () => {
   test.each([
-    'HTTP/1.1 000 x\r\n\r\n',
-    'HTTP/1.1 042 x\r\n\r\n',
     'HTTP/1.1 999 x\r\nContent-Length: 0\r\n\r\n',
-    'HTTP/1.1 200 a\u0001b\r\n\r\n',
     'HTTP/1.1 200 a\u0000b\r\n\r\n',
     'HTTP/1.1 200 OK\r\nX-One: a\u0001b\r\n\r\n',
     'HTTP/1.1 200 OK\r\nX-One: a\rb: c\r\n\r\n',

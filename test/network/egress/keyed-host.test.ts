@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -11,6 +11,7 @@ import { withKey } from '../../../src/network/keys/swap';
 import { KeyedHost } from '../../../src/network/egress/keyed-host';
 import { Refusal } from '../../../src/network/egress/policy';
 import { EgressProxy } from '../../../src/network/egress/proxy';
+import { listening } from '../../support/listening';
 import { newFolder } from '../../support/temp-folder';
 
 jest.mock('../../../src/network/keys/authority', () =>
@@ -32,20 +33,6 @@ beforeAll(async () => {
   real = await identityFor(host, world);
 });
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    if (server instanceof http.Server || server instanceof https.Server) server.closeAllConnections();
-    server.close();
-  }
-});
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server.listen(0, '127.0.0.1'));
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
 interface Given {
   readonly credential?: Credential;
   readonly secret?: () => Promise<string>;
@@ -64,7 +51,6 @@ async function given({
 }: Given = {}) {
   const server = https.createServer(identity ?? real, (request, response) => {
     const { method, url, rawHeaders } = request;
-    if (url === '/moved') response.writeHead(302, { Location: 'https://evil.example/' });
     void text(request).then((body) => response.end(JSON.stringify({ method, url, rawHeaders, body })));
   });
   let connections = 0;
@@ -118,7 +104,6 @@ async function secured(port: number, ca = own!.cert): Promise<TLSSocket> {
 
 interface Got {
   readonly status: number;
-  readonly location: string | undefined;
   readonly body: string;
 }
 
@@ -126,8 +111,8 @@ async function request(port: number, options: http.RequestOptions, body = ''): P
   const secure = await secured(port);
   return await new Promise((resolve, reject) => {
     const sent = http.request({ ...options, host, createConnection: () => secure }, (answer) => {
-      const { statusCode: status = 0, headers } = answer;
-      text(answer).then((got) => resolve({ status, location: headers.location, body: got }), reject);
+      const { statusCode: status = 0 } = answer;
+      text(answer).then((got) => resolve({ status, body: got }), reject);
     });
     sent.on('error', reject).end(body);
   });
@@ -195,13 +180,6 @@ describe('a host that gets a key', () => {
     );
 
     expect(await text(secure)).toMatch(new RegExp(`^HTTP/1.1 101 .*/socket ${key}$`, 's'));
-  });
-
-  test('is not led elsewhere with it', async () => {
-    const { port } = await given();
-    const got = await request(port, { path: '/moved', headers: { 'X-Api-Key': placeholder } });
-
-    expect([got.status, got.location]).toEqual([302, 'https://evil.example/']);
   });
 
   test('cannot be made to show it by TRACE', async () => {

@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { cpSync, writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { serviceOf } from '../../../src/network/keys/services';
 import type { Dialler } from '../../../src/network/egress/dial';
 import { keyedHosts } from '../../../src/network/egress/keyed-hosts';
 import { Host } from '../../../src/system/host';
+import { listening } from '../../support/listening';
 import { newFolder } from '../../support/temp-folder';
 
 jest.mock('../../../src/network/keys/authority', () =>
@@ -28,15 +29,6 @@ beforeAll(async () => {
   world = await authorityOf(newFolder());
   await authorityOf(known);
 });
-
-const servers: Server[] = [];
-afterEach(() => servers.splice(0).forEach((server) => server.close()));
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server.listen(0, '127.0.0.1'));
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
 
 const signIn: SignIn = {
   id: '0123456789ab',

@@ -1,26 +1,13 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { HostNetwork } from '../../../src/config/config';
 import type { Granted } from '../../../src/network/egress/ask';
 import { Dialler } from '../../../src/network/egress/dial';
 import { Policy, type PolicyOptions } from '../../../src/network/egress/policy';
 import { EgressProxy } from '../../../src/network/egress/proxy';
-
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    if (server instanceof http.Server) server.closeAllConnections();
-    server.close();
-  }
-});
-
-async function listening(server: Server): Promise<number> {
-  servers.push(server.listen(0, '127.0.0.1'));
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
+import { listening } from '../../support/listening';
 
 /** What was noted of connections. */
 const noted: string[] = [];
@@ -263,15 +250,6 @@ describe('plain HTTP', () => {
     expect(headers).not.toHaveProperty('x-hop');
   });
 
-  test('goes to the place of its address, whatever its Host says', async () => {
-    const port = await site();
-    const path = `http://site.example:${port}/`;
-
-    const got = await request(await given(), { path, headers: { Host: 'denied.example' } });
-
-    expect(seenBy(got).headers.host).toBe(`site.example:${port}`);
-  });
-
   test('is refused for a place that is not allowed', async () => {
     const got = await request(await given(), {
       path: 'http://denied.example/',
@@ -342,34 +320,6 @@ describe('plain HTTP', () => {
     });
 
     await ended;
-  });
-});
-
-describe('a request with a body', () => {
-  const smuggled = 'GET /second HTTP/1.1\r\nHost: x\r\n\r\n';
-  const many = 'X: x\r\n'.repeat(1_500);
-  const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
-
-  test.each([
-    ['Transfer-Encoding: chunked', chunked],
-    ['Transfer-Encoding: gzip, chunked', chunked],
-    [`Content-Length: ${smuggled.length}\r\nConnection: Content-Length, close`, smuggled],
-    [`${many}Transfer-Encoding: chunked`, chunked],
-    [`${many}Content-Length: ${smuggled.length}`, smuggled],
-  ])('is one request to the server, whatever its method and headers (%#)', async (fields, body) => {
-    let [wire, parsed] = ['', ''];
-    const server = http.createServer((got, response) => {
-      got.on('data', (part) => (parsed += String(part))).on('end', () => response.end('an answer'));
-    });
-    server.on('connection', (socket) => socket.on('data', (part) => (wire += String(part))));
-    const port = await listening(server);
-    const head = `GET http://site.example:${port}/first HTTP/1.1\r\nHost: x\r\n${fields}\r\nConnection: close\r\n\r\n`;
-    const socket = connect(await given());
-    socket.write(head + body);
-
-    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
-    // What the server takes for the body, or nothing.
-    expect(wire.includes('/second')).toBe(parsed.includes('/second'));
   });
 });
 

@@ -251,21 +251,19 @@ describe('a renewal', () => {
     expect(signIns.own.read()).toEqual(kept);
   });
 
-  it('of a sign-in that is forgotten ends it, and asks no server', async () => {
+  it.each([
+    ['of a sign-in that is forgotten', 'invalid_grant', refresh(2, 'ffffffffffff')],
+    [
+      'with tokens of two sign-ins',
+      'invalid_request',
+      { ...refresh(), subject_token: placeholder('id', 2, 'ffffffffffff') },
+    ],
+  ])('%s is answered with %s, and asks no server', async (_, error, asked) => {
     const { ask, sent } = await given(kept);
 
-    const { status, fields } = await ask(refresh(2, 'ffffffffffff'));
+    const { status, fields } = await ask(asked);
 
-    expect({ status, error: fields.error }).toEqual({ status: 400, error: 'invalid_grant' });
-    expect(sent).toEqual([]);
-  });
-
-  it('with tokens of two sign-ins is answered in the same way', async () => {
-    const { ask, sent } = await given(kept);
-
-    const { status } = await ask({ ...refresh(), subject_token: placeholder('id', 2, 'ffffffffffff') });
-
-    expect({ status, sent }).toEqual({ status: 400, sent: [] });
+    expect({ status, error: fields.error, sent }).toEqual({ status: 400, error, sent: [] });
   });
 
   it('with a real token, of a sign-in that is inside, passes unchanged', async () => {

@@ -26,7 +26,6 @@ interface SystemInfo {
   readonly MemoryLimit: boolean;
   readonly PidsLimit: boolean;
   readonly CpuCfsQuota: boolean;
-  readonly CgroupVersion?: string;
   readonly Driver?: string;
   readonly DriverStatus?: readonly (readonly [name: string, value: string])[] | null;
 }
@@ -130,11 +129,6 @@ export function imageInfoOf(answer: unknown): ImageInfo {
 /** Labels in a list, which may be missing. */
 export function labelsIn(labels: Labels | null | undefined): Labels {
   return labels ?? {};
-}
-
-/** Whether all those labels are there. Engines differ in how they combine filters: for podman one label is enough. */
-export function hasAll(wanted: Labels): (listed: { readonly labels: Labels }) => boolean {
-  return ({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value);
 }
 
 /** The columns that are asked for, and read below. */

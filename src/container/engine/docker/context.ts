@@ -10,6 +10,7 @@ import type { EngineEndpoint } from '../../../workspace/devcontainer/cli';
 import type { Host } from '../../../system/host';
 import { CaiError, messageOf } from '../../../errors';
 import { quoted } from '../../../system/quoted';
+import { dockerFolder } from '../../registry/docker-login';
 import { sshTargetOf, type SshTarget } from './elsewhere/ssh-program';
 import { unlessFails } from '../../../system/unless';
 import { isInside } from '../../../system/paths/is-inside';
@@ -42,7 +43,7 @@ export function originOf({ context, isFromHost }: Pick<EngineAddress, 'context' 
  * engine on another machine that anybody could take the place of.
  */
 export function resolveEngine(host: Host, wanted?: string, configured?: string): EngineAddress {
-  const folder = given(host.env.DOCKER_CONFIG) ?? join(host.home, '.docker');
+  const folder = dockerFolder(host);
   const [name, origin] = choose(host, folder, wanted, configured);
   return name === 'default' ? defaultEngine(host, folder) : storedEngine(folder, name, origin);
 }
@@ -50,7 +51,6 @@ export function resolveEngine(host: Host, wanted?: string, configured?: string):
 const windowsPipe = 'npipe:////./pipe/docker_engine';
 const standardSocket = '/var/run/docker.sock';
 
-/** The name of a context, and where it stands. */
 function choose({ env }: Host, folder: string, wanted?: string, configured?: string): [string, string] {
   const candidates = [
     [given(wanted), '--context'],

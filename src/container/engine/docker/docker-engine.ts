@@ -6,22 +6,22 @@ import { CaiError, type FailureCode } from '../../../errors';
 import type { Host } from '../../../system/host';
 import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
-import type {
-  ContainerPlan,
-  Engine,
-  InnerEntry,
-  InnerFiles,
-  Labels,
-  ListedContainer,
-  ListedVolume,
-  OpenPipes,
+import {
+  hasAll,
+  type ContainerPlan,
+  type Engine,
+  type InnerEntry,
+  type InnerFiles,
+  type Labels,
+  type ListedContainer,
+  type ListedVolume,
+  type OpenPipes,
 } from '../engine';
 import type { ImageStore } from '../image-store';
 import type { DiskUse, EngineAbout } from '../engine-info';
 import {
   aboutOf,
   fileIn,
-  hasAll,
   labelsIn,
   processColumns,
   processesOf,

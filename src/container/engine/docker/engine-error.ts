@@ -1,22 +1,9 @@
 /** What people are told when the engine cannot be reached or refuses something. */
 import { CaiError, messageOf, type FailureCode } from '../../../errors';
+import { Silent } from '../silence';
 import { originOf, type EngineAddress } from './context';
 import { SshFailure } from './elsewhere/ssh-failure';
 import { isTlsError } from '../../../system/tls-errors';
-
-/** The failure of a request that the engine leaves without an answer. */
-export class EngineSilent extends Error {
-  /** As errors of the system have it. */
-  readonly code = 'ENGINE_SILENT';
-
-  /** `seconds` is how long it was waited for; `isThere`: the engine answers other requests. */
-  constructor(
-    readonly seconds: number,
-    readonly isThere: boolean,
-  ) {
-    super('no answer');
-  }
-}
 
 /** The HTTP status with which the engine refused; `undefined`: it did not come to that. */
 export function statusOf(reason: unknown): number | undefined {
@@ -68,7 +55,11 @@ export function engineError(
   { address, what, code }: { address: EngineAddress; what: string; code: FailureCode },
 ): CaiError {
   if (reason instanceof CaiError) return reason;
-  if (reason instanceof EngineSilent) return silent(reason, address, what);
+  if (reason instanceof Silent) {
+    const remedy = `see whether "docker ps" works, else restart it, or ${nameAnother}`;
+    const text = `${reason.told(nameOf(address), what)}: ${remedy}`;
+    return new CaiError('NOT_READY', text, undefined, { cause: reason });
+  }
   const status = statusOf(reason);
   if (status === undefined) return unreachable(reason, address, what);
   const sentence = sentenceOf(reason);
@@ -132,13 +123,4 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
     : `could not ${what} (${messageOf(reason)}): see whether "docker version" works`;
   const text = `${nameOf(address)} ${said[code] ?? otherwise}`;
   return new CaiError('NO_ENGINE', text, undefined, { cause: reason });
-}
-
-function silent(reason: EngineSilent, address: EngineAddress, what: string): CaiError {
-  const { seconds, isThere } = reason;
-  const which = isThere
-    ? 'still answers, but has not done that: it is overloaded, or stuck'
-    : 'does not answer';
-  const text = `${nameOf(address)} was to ${what} and ${which} (waited for ${seconds} s): see whether "docker ps" works, else restart it, or ${nameAnother}`;
-  return new CaiError('NOT_READY', text, undefined, { cause: reason });
 }

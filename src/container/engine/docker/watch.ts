@@ -1,8 +1,7 @@
 /** Every request to the engine is watched, as an engine that is stopped or stuck would never answer it. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { watchSilence } from '../silence';
-import { EngineSilent } from './engine-error';
+import { watchSilence, type Silent } from '../silence';
 
 /** dockerode's client, as far as it is used here. */
 export interface Modem {
@@ -32,7 +31,7 @@ type Done = (error: Error | null, answer: unknown) => void;
 /** Building, fetching, pushing and removing may take as long as they need; a wait does so by its nature. */
 const endless = /^(?:POST \/(?:build|images\/create|images\/.+\/push|containers\/[^/]+\/wait)\b|DELETE )/;
 
-/** Changes `modem` so that its requests fail with `EngineSilent` where they would otherwise never end. */
+/** Changes `modem` so that its requests fail with `Silent` where they would otherwise never end. */
 export function watchRequests(modem: Modem): void {
   const dial = modem.dial.bind(modem);
   modem.dial = (options, done) => {
@@ -40,9 +39,9 @@ export function watchRequests(modem: Modem): void {
     const { abortSignal = abort.signal } = options;
     const limits = endless.test(`${options.method} ${options.path}`) ? { maxLooks: Infinity } : {};
     let isAnswered = false;
-    let fail = (reason: EngineSilent): void => answer(reason, null);
-    const onSilent = (seconds: number, isThere: boolean): void => {
-      fail(new EngineSilent(seconds, isThere));
+    let fail = (reason: Silent): void => answer(reason, null);
+    const onSilent = (failure: Silent): void => {
+      fail(failure);
       abort.abort();
     };
     const end = watchSilence((signal) => askForSign(dial, signal), onSilent, limits);

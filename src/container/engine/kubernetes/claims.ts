@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../../config/config';
 import { CaiError } from '../../../errors';
-import type { Labels, ListedVolume } from '../engine';
+import { hasAll, type Labels, type ListedVolume } from '../engine';
 import { withQuery } from './api/api';
 import { unless } from './api/api-error';
 import { annotationsOf, labelsIn, pairsOf, selectableOf } from './pod/labels';
@@ -29,7 +29,7 @@ export class Claims {
     return (items as readonly Pick<Pod, 'metadata'>[])
       .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
       .map(({ metadata }) => ({ name: nameOfObject(metadata.name), labels: labelsIn(metadata) }))
-      .filter(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
+      .filter(hasAll(labels));
   }
 
   async create(name: string, labels: Labels): Promise<void> {

@@ -9,6 +9,7 @@ import { engineProfile, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import type { EngineAbout } from '../engine-info';
 import {
+  hasAll,
   NotYet,
   type Allowances,
   type ContainerPlan,
@@ -33,7 +34,7 @@ import { doorPort, podBody } from './pod/pod-body';
 import { containerInfoOf, endOf, partsOf } from './pod/pod-info';
 import { filesOf, processesIn } from './pod/pod-inside';
 import { allowancesOf } from './rights';
-import { allStartMs, PodStart, startMs } from './pod/pod-start';
+import { PodStart, startMs } from './pod/pod-start';
 import { Pods } from './pods';
 import { sharedPlace } from './pod/shared-folders';
 
@@ -41,8 +42,6 @@ import { sharedPlace } from './pod/shared-folders';
 const removalSeconds = 1;
 /** How long a pod may be looked into, in seconds, its start included. */
 const lookSeconds = startMs / 1_000 + 600;
-/** What of the user's configuration an engine needs. */
-type KubernetesSettings = Config['kubernetes'];
 
 export class KubernetesEngine implements Engine {
   readonly images: ImageStore;
@@ -56,7 +55,7 @@ export class KubernetesEngine implements Engine {
   private constructor(
     private readonly api: KubernetesApi,
     private readonly version: string,
-    private readonly wanted: KubernetesSettings,
+    private readonly wanted: Config['kubernetes'],
     private readonly imageFolder: string,
     registry: Registry,
   ) {
@@ -71,7 +70,7 @@ export class KubernetesEngine implements Engine {
   /** Finds out whether it is there. `state`: folder of our own; `registry` tells of images. Rejects with `NO_ENGINE`. */
   static async connect(
     cluster: Cluster,
-    wanted: KubernetesSettings,
+    wanted: Config['kubernetes'],
     state: string,
     registry: Registry,
   ): Promise<KubernetesEngine> {
@@ -101,7 +100,7 @@ export class KubernetesEngine implements Engine {
       cpus: Number.MAX_SAFE_INTEGER,
       osType: 'linux',
       sharesKernel: false,
-      startMs: allStartMs(this.wanted.scheduleTimeoutMs),
+      startMs: startMs + (this.wanted.scheduleTimeoutMs ?? 0),
       // The keeper sets ours.
       seccomp: engineProfile,
       seccompNotice: undefined,
@@ -116,11 +115,11 @@ export class KubernetesEngine implements Engine {
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
     const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
     return pods
-      .map((pod) => ({ pod, info: containerInfoOf(pod, this.wanted) }))
-      .filter(({ info }) => Object.entries(labels).every(([key, value]) => info.labels[key] === value))
-      .map(({ pod, info: { id, name, state, labels: all } }) => {
+      .map((pod) => {
+        const { id, name, state, labels: all } = containerInfoOf(pod, this.wanted);
         return { id, name, state, labels: all, createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') };
       })
+      .filter(hasAll(labels))
       .sort((one, other) => other.createdAt - one.createdAt);
   }
 
@@ -202,7 +201,6 @@ export class KubernetesEngine implements Engine {
     return kubectl(this.api.cluster, `describe pod ${objectName(name)}`);
   }
 
-  /** A pod that has ended is of no use. */
   async stopContainer(id: string, seconds: number): Promise<void> {
     await this.#ask(`end the container ${partsOf(id).name}`, () => this.#pods.end(id, seconds));
   }
@@ -220,7 +218,6 @@ export class KubernetesEngine implements Engine {
     );
   }
 
-  /** Nobody tells. */
   processCount(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

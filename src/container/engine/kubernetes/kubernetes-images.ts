@@ -16,10 +16,9 @@ export class KubernetesImages implements ImageStore {
     if (known !== undefined) return known;
     const found = await this.registry.find(ref);
     if (found === undefined) return undefined;
-    const { id, labels, env } = found;
-    const image = { id, tags: [], labels, env };
-    this.#found.set(id, image);
-    return ref === id ? image : { ...image, tags: [ref] };
+    const image = { ...found, tags: [] };
+    this.#found.set(image.id, image);
+    return ref === image.id ? image : { ...image, tags: [ref] };
   }
 
   /** Nodes clear away what they do not use, and what a registry has is not ours. */

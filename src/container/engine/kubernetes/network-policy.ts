@@ -1,7 +1,7 @@
 /** The policies that keep pods of ours apart from everything; whether anything acts on them, `pod-network.ts` finds out. */
 import { isDeepStrictEqual } from 'node:util';
 import { quoted } from '../../../system/quoted';
-import { NoWall, type Labels } from '../engine';
+import { hasAll, NoWall, type Labels } from '../engine';
 import { unless } from './api/api-error';
 import type { Namespace } from './namespace';
 
@@ -99,7 +99,7 @@ function rulesOf({ spec: { podSelector = {}, policyTypes, ingress = [], egress =
 /** Source: Kubernetes API, `LabelSelector`: an empty one selects all. */
 function selects({ matchLabels = {}, matchExpressions = [] }: Selector = {}, labels: Labels): boolean {
   return (
-    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    hasAll(matchLabels)({ labels }) &&
     matchExpressions.every(({ key, operator, values = [] }) => {
       const value = labels[key];
       if (operator === 'Exists') return value !== undefined;

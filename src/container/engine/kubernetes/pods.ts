@@ -20,7 +20,6 @@ const maxEnds = 3;
 interface PodEvent {
   readonly reason?: string;
   readonly message?: string;
-  /** How often this was so. */
   readonly count?: number;
 }
 
@@ -33,12 +32,10 @@ const placeFailures = new Set(['FailedMount', 'FailedAttachVolume', 'FailedCreat
 /** So many failures say that it stays so: of what has just been made, or on a busy node, the first attempts fail, too. */
 const minPlaceFailures = 4;
 
-/** So much is read of a log. */
 const logBytes = 64 * 1024;
 
 /** Those of one namespace. */
 export class Pods {
-  /** Nothing is asked yet. */
   constructor(
     private readonly namespace: Namespace,
     /** Names or images of containers that the cluster adds to pods. */
@@ -61,10 +58,7 @@ export class Pods {
   /** Resolves with its id; with `undefined` if there is one of that name. */
   async make({ pod, secret }: ReturnType<typeof podBody>): Promise<string | undefined> {
     const { api } = this.namespace;
-    const made = await (api.create(this.#path(), pod) as Promise<Pod>).catch((reason: unknown) => {
-      if (refusalOf(reason) !== 409) throw reason;
-      return undefined;
-    });
+    const made = await (api.create(this.#path(), pod) as Promise<Pod>).catch(unless(409));
     if (made === undefined) return undefined;
     // It goes with the pod, which waits for it.
     const { name, uid } = made.metadata;
@@ -179,7 +173,6 @@ export class Pods {
     return told;
   }
 
-  /** What a pod has printed: its last lines. */
   async log(id: string, lines: number): Promise<string> {
     return await this.namespace.api.text(
       `${this.#path(partsOf(id).name)}/log?container=${mainContainer}&tailLines=${lines}&limitBytes=${logBytes}`,

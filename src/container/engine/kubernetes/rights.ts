@@ -13,7 +13,6 @@ interface NeededRight {
   readonly verbs: readonly string[];
   /** What follows if one is missing, as in "without it, ...". */
   readonly without: string;
-  /** Whether something else may stand in for it. */
   readonly isOptional?: true;
 }
 

@@ -1,8 +1,5 @@
-import {
-  engineError,
-  EngineSilent,
-  isNotRunning,
-} from '../../../../src/container/engine/docker/engine-error';
+import { engineError, isNotRunning } from '../../../../src/container/engine/docker/engine-error';
+import { Silent } from '../../../../src/container/engine/silence';
 import { addressOf } from '../../fake-engine';
 import { expectedError } from '../../../expected-error';
 
@@ -69,10 +66,10 @@ describe('engineError', () => {
     [false, 'does not answer (waited for 20 s): see'],
     [true, 'still answers, but has not done that'],
   ])('tells what was waited for in vain of an engine that is there: %s', (isThere, said) => {
-    expect(engineError(new EngineSilent(20, isThere), asked)).toMatchObject(
+    expect(engineError(new Silent(20, isThere), asked)).toMatchObject(
       expectedError('NOT_READY', /was to do it and .*"docker ps" works, else restart it/),
     );
-    expect(engineError(new EngineSilent(20, isThere), asked).message).toContain(said);
+    expect(engineError(new Silent(20, isThere), asked).message).toContain(said);
   });
 
   test('leaves alone what is told already', () => {

@@ -132,43 +132,6 @@ describe('containerInfoOf', () => {
     expect(containerInfoOf({ ...docker, State })).toMatchObject({ isRunning: true, startedAt: undefined });
   });
 
-  test('shows every way to more rights', () => {
-    const wide = {
-      ...docker,
-      HostConfig: {
-        Privileged: true,
-        CapAdd: ['ALL'],
-        SecurityOpt: null,
-        MaskedPaths: [],
-        Devices: [{ PathOnHost: '/dev/kvm', PathInContainer: '/dev/x', CgroupPermissions: 'rwm' }],
-        DeviceCgroupRules: ['c 1:3 r'],
-        DeviceRequests: [{ Driver: 'nvidia' }],
-        GroupAdd: ['docker'],
-        PidMode: 'host',
-        IpcMode: 'container:1',
-        CgroupnsMode: 'host',
-        UTSMode: 'host',
-        UsernsMode: 'host',
-        NetworkMode: 'mine',
-        PidsLimit: -1,
-        PortBindings: { '1/tcp': [{ HostIp: '', HostPort: '0' }] },
-        PublishAllPorts: true,
-      },
-      NetworkSettings: { Networks: { mine: {}, other: {}, bridge: {} } },
-    };
-
-    expect(containerInfoOf(wide).rights).toEqual({
-      capabilities: ['ALL'],
-      isConfined: false,
-      hasNetwork: true,
-      seccomp: 'default',
-      cgroups: 'host',
-      memoryBytes: 0,
-      pids: 0,
-      publishedOn: ['0.0.0.0'],
-    });
-  });
-
   test.each([
     ['none', { none: {} }, false],
     ['none', {}, false],

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { EngineSilent } from '../../../../src/container/engine/docker/engine-error';
+import { Silent } from '../../../../src/container/engine/silence';
 import { watchRequests, type Modem } from '../../../../src/container/engine/docker/watch';
 
 type DialOptions = Parameters<Modem['dial']>[0];
@@ -60,7 +60,7 @@ describe('a request to an engine that has stopped', () => {
     expect(engine.ends).toEqual([]);
     await jest.advanceTimersByTimeAsync(1);
 
-    expect(engine.ends).toEqual([new EngineSilent(20, false)]);
+    expect(engine.ends).toEqual([new Silent(20, false)]);
     expect(engine.ends[0]).toMatchObject({ seconds: 20, isThere: false });
     expect(engine.asked.abortSignal?.aborted).toBe(true);
     // As dockerode tells of the end that it was asked for.
@@ -78,7 +78,7 @@ describe('a request to an engine that has stopped', () => {
 
     await jest.advanceTimersByTimeAsync(20_000);
 
-    expect(await failure).toEqual(new EngineSilent(20, false));
+    expect(await failure).toEqual(new Silent(20, false));
   });
 });
 
@@ -104,7 +104,7 @@ describe('a request to an engine that is slow', () => {
 
     await jest.advanceTimersByTimeAsync(90_000);
 
-    expect(engine.ends).toEqual([new EngineSilent(90, true)]);
+    expect(engine.ends).toEqual([new Silent(90, true)]);
     expect(engine.ends[0]).toMatchObject({ seconds: 90, isThere: true });
   });
 

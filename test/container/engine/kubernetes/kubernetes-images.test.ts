@@ -2,19 +2,17 @@ import { KubernetesImages } from '../../../../src/container/engine/kubernetes/ku
 import { expectedError } from '../../../expected-error';
 
 const id = `ghcr.io/team/containai@sha256:${'a1'.repeat(32)}`;
-const image = { id, env: ['A=1'], labels: { a: 'b' }, created: undefined };
+const image = { id, env: ['A=1'], labels: { a: 'b' } };
 const find = jest.fn((ref: string) => Promise.resolve(ref.endsWith(':none') ? undefined : image));
 const images = new KubernetesImages({ find });
 
 describe('the images of a cluster', () => {
   test('are those of the registry, by their digests', async () => {
-    const info = { id, env: ['A=1'], labels: { a: 'b' } };
-
     expect(await images.find('ghcr.io/team/containai:claude')).toEqual({
-      ...info,
+      ...image,
       tags: ['ghcr.io/team/containai:claude'],
     });
-    expect(await images.find(id)).toEqual({ ...info, tags: [] });
+    expect(await images.find(id)).toEqual({ ...image, tags: [] });
     expect(find).toHaveBeenCalledTimes(1);
     expect(await images.find('ghcr.io/team/containai:none')).toBeUndefined();
   });

@@ -10,7 +10,6 @@ import { programs, sshArguments, sshConfig, type SshTarget } from './ssh-program
 
 /** How long a connection is kept for the next request, in milliseconds. */
 const idleMs = 30_000;
-/** How much is kept of what ssh says. */
 const tailChars = 4_096;
 /** How long the last words of an ssh that has ended may take, in milliseconds. */
 const lastWordsMs = 200;

@@ -69,7 +69,6 @@ export function sshFailure(target: SshTarget, status: number | null, stderr: str
   return new SshFailure(found?.[1](name) ?? other);
 }
 
-/** The failure to start `ssh` at all. */
 export function sshMissing(reason: NodeJS.ErrnoException): SshFailure {
   const why =
     reason.code === 'ENOENT' ? 'there is no program ssh here: install OpenSSH’s client' : reason.message;

@@ -6,7 +6,6 @@ import { replaceFile } from '../../../../system/files/replace-file';
 import { unlessFails } from '../../../../system/unless';
 import { makeFolder } from '../../../../system/files/make-folder';
 
-/** Where `ssh://` leads. */
 export interface SshTarget {
   /** As the user writes it: the name of an address, or of a `Host` in the user's configuration of ssh. */
   readonly host: string;

@@ -1,6 +1,8 @@
 /** What people are told when the API server cannot be reached or refuses something. */
 import { CaiError, messageOf, type FailureCode } from '../../../../errors';
 import { printableLine } from '../../../../system/quoted';
+import { objectIn } from '../../../../system/unless';
+import { Silent } from '../../silence';
 import { nameAnother, nameOf, type Cluster } from './kubeconfig';
 import { isTlsError } from '../../../../system/tls-errors';
 
@@ -9,7 +11,6 @@ const maxSaid = 300;
 
 /** An answer of the API server that is no success. Source: Kubernetes API conventions, "Response Status Kind". */
 export class ApiRefusal extends Error {
-  /** HTTP status. */
   readonly status: number;
   /** Whether it is an API server that has answered. */
   readonly isStatus: boolean;
@@ -38,39 +39,21 @@ interface Status {
 }
 
 function statusIn(body: string): Status | undefined {
-  try {
-    const said = JSON.parse(body) as (Status & { readonly kind?: string }) | null;
-    // Source: Kubernetes, apiserver/pkg/server/filters/timeout.go, which leaves the kind out.
-    return said?.kind === 'Status' || said?.status === 'Failure' ? said : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The failure of a request that the API server leaves without an answer. */
-export class ApiSilent extends Error {
-  /** `seconds` is how long it was waited for; `isThere`: the server answers other requests. */
-  constructor(
-    readonly seconds: number,
-    readonly isThere: boolean,
-  ) {
-    super(`no answer for ${seconds} s`);
-  }
+  const said = objectIn(body);
+  // Source: Kubernetes, apiserver/pkg/server/filters/timeout.go, which leaves the kind out.
+  return said?.kind === 'Status' || said?.status === 'Failure' ? said : undefined;
 }
 
 /** The failure of a request that the API server has passed on to the node of a pod, which leaves it without an answer. */
 export class NodeSilent extends Error {
-  /** `seconds` is how long it was waited for. */
   constructor(seconds: number) {
     super(`no answer for ${seconds} s`);
   }
 }
 
 export interface PodPort {
-  /** Where the pod is. */
   readonly namespace: string;
   readonly pod: string;
-  /** Of TCP. */
   readonly port: number;
 }
 
@@ -131,7 +114,10 @@ function told(
   what: string,
   code: FailureCode,
 ): readonly [FailureCode, string] {
-  if (reason instanceof ApiSilent) return ['NOT_READY', silent(reason, cluster, what)];
+  if (reason instanceof Silent) {
+    const remedy = `see whether "kubectl get pods" works, or ${nameAnother}`;
+    return ['NOT_READY', `${reason.told(nameOf(cluster), what)}: ${remedy}`];
+  }
   if (reason instanceof NodeSilent) return ['NOT_READY', nodeAway(cluster, what, reason.message)];
   if (reason instanceof ApiRefusal) return refusal(reason, cluster, what, code);
   if (reason instanceof ForwardFailure || reason instanceof ProgramFailure)
@@ -251,11 +237,4 @@ function unreachable(reason: unknown, cluster: Cluster, what: string): string {
     ? `and cai do not trust each other (${messageOf(reason)}): check the certificates of that context`
     : `could not ${what} (${messageOf(reason)}): ${see}`;
   return `${nameOf(cluster)} ${said[code] ?? otherwise}`;
-}
-
-function silent({ seconds, isThere }: ApiSilent, cluster: Cluster, what: string): string {
-  const which = isThere
-    ? 'still answers, but has not done that: it is overloaded, or stuck'
-    : 'does not answer';
-  return `${nameOf(cluster)} was to ${what} and ${which} (waited for ${seconds} s): see whether "kubectl get pods" works, or ${nameAnother}`;
 }

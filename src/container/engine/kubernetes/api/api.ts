@@ -17,7 +17,7 @@ interface RemoveOptions {
 }
 
 /**
- * The API of one cluster. All methods reject with `ApiRefusal`, with `ApiSilent`, with an error of the connection, or with
+ * The API of one cluster. All methods reject with `ApiRefusal`, with `Silent`, with an error of the connection, or with
  * `CaiError` if there are no credentials; `kubernetesError` makes one error of ours of all of them.
  */
 export class KubernetesApi {
@@ -35,7 +35,6 @@ export class KubernetesApi {
     return await this.#json({ method: 'GET', path });
   }
 
-  /** All objects of a kind. */
   async list(path: string, signal?: AbortSignal): Promise<Listed> {
     const said = (await this.#json({ method: 'GET', path, ...(signal && { signal }) })) as {
       readonly items?: readonly unknown[] | null;
@@ -90,7 +89,7 @@ export class KubernetesApi {
 
   /** What a program prints that is started in a container of a pod. */
   async exec(pod: string, container: string, argv: readonly string[]): Promise<string> {
-    return await printedBy(this.#requests, { namespace: this.cluster.namespace, pod, container }, argv);
+    return await printedBy(this.#requests, { pod, container }, argv);
   }
 
   async #json(asked: Request): Promise<unknown> {

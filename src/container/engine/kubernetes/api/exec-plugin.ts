@@ -2,9 +2,8 @@
 import type { CaiError } from '../../../../errors';
 import type { Entry } from './kubeconfig-file';
 import { outputOf, type OutputFailure } from '../../../../system/program-output';
-import { unlessFails } from '../../../../system/unless';
+import { objectIn } from '../../../../system/unless';
 
-/** How long a program may take, in milliseconds. */
 const programMs = 60_000;
 /** So long before they expire, credentials count no more, in milliseconds. */
 const earlyMs = 30_000;
@@ -17,13 +16,11 @@ export interface Credentials {
   readonly token?: string;
   /** PEM; there with `key`. */
   readonly cert?: Buffer;
-  /** PEM. */
   readonly key?: Buffer;
 }
 
 interface Given {
   readonly credentials: Credentials;
-  /** In milliseconds since 1970. */
   readonly untilMs: number;
 }
 
@@ -96,7 +93,7 @@ export class ExecPlugin {
   }
 
   #read(stdout: string): Given {
-    const said = unlessFails(() => JSON.parse(stdout) as Readonly<Record<string, unknown>> | null) ?? {};
+    const said = objectIn(stdout) ?? {};
     if (said.kind !== 'ExecCredential' || said.apiVersion !== this.#version)
       throw this.#failure(`what it says is no ExecCredential of ${this.#version}`);
     const status = (said.status ?? {}) as Readonly<Record<string, unknown>>;
@@ -121,7 +118,6 @@ export class ExecPlugin {
     return this.exec.refusal(`the exec plugin "${this.#command}" gave no credentials, for ${why}: ${remedy}`);
   }
 
-  /** What whoever wrote the configuration advises. */
   #hint(otherwise: string): string {
     const hint = this.exec.text('installHint')?.trim();
     return hint === undefined ? otherwise : `${otherwise}. ${hint}`;

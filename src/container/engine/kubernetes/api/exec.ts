@@ -2,10 +2,9 @@
  * What a program prints that is started in a pod. Source: Kubernetes, `v4.channel.k8s.io`: of each message, the first
  * byte is its channel.
  */
-import type { IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { WebSocket } from 'ws';
-import { ApiRefusal, NodeSilent, ProgramFailure } from './api-error';
+import type { WebSocket } from 'ws';
+import { objectIn } from '../../../../system/unless';
+import { NodeSilent, ProgramFailure } from './api-error';
 import type { Requests } from './requests';
 
 const stdoutChannel = 1;
@@ -20,7 +19,7 @@ const maxBytes = 16 * 1024 * 1024;
  */
 export async function printedBy(
   requests: Requests,
-  { namespace, pod, container }: Readonly<Record<'namespace' | 'pod' | 'container', string>>,
+  { pod, container }: Readonly<Record<'pod' | 'container', string>>,
   argv: readonly string[],
 ): Promise<string> {
   const query = new URLSearchParams([
@@ -28,19 +27,13 @@ export async function printedBy(
     ['stdout', '1'],
     ...argv.map((each): [string, string] => ['command', each]),
   ]);
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/exec?${query.toString()}`;
-  const url = requests.cluster.server.replace(/^https/, 'wss') + path;
-  return await requests.authorized((credentials) => {
-    const settings = {
-      ...requests.socketSettings(credentials),
-      perMessageDeflate: false,
-      maxPayload: maxBytes,
-    };
-    return outputOf(new WebSocket(url, 'v4.channel.k8s.io', settings));
-  });
+  const asked = { pod, part: `exec?${query.toString()}`, maxPayload: maxBytes };
+  return await requests.authorized((credentials) =>
+    outputOf((onRefusal) => requests.socket(asked, credentials, onRefusal)),
+  );
 }
 
-function outputOf(webSocket: WebSocket): Promise<string> {
+function outputOf(open: (onRefusal: (reason: Error) => void) => WebSocket): Promise<string> {
   return new Promise((resolve, reject) => {
     const printed: Buffer[] = [];
     let bytes = 0;
@@ -50,6 +43,7 @@ function outputOf(webSocket: WebSocket): Promise<string> {
       webSocket.on('error', () => undefined);
       webSocket.terminate();
     };
+    const webSocket = open(fail);
     const timer = setTimeout(() => fail(new NodeSilent(limitMs / 1_000)), limitMs);
     let isDone = false;
     webSocket.on('message', (message: Buffer) => {
@@ -58,15 +52,9 @@ function outputOf(webSocket: WebSocket): Promise<string> {
       if (message[0] === stdoutChannel && (bytes += content.length) > maxBytes)
         fail(new Error(`it prints more than ${maxBytes} bytes`));
       if (message[0] !== statusChannel) return;
-      const { status, message: said } = JSON.parse(content.toString()) as {
-        readonly status?: string;
-        readonly message?: string;
-      };
+      const { status, message: said } = objectIn(content.toString()) ?? {};
       if (status === 'Success') isDone = true;
-      else fail(new ProgramFailure(said ?? 'it has failed'));
-    });
-    webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
-      text(answer).then((body) => fail(new ApiRefusal(answer.statusCode ?? 0, body)), fail);
+      else fail(new ProgramFailure(typeof said === 'string' ? said : 'it has failed'));
     });
     webSocket.on('error', fail);
     webSocket.on('close', () => {

@@ -21,28 +21,25 @@ export class Entry {
     throw this.refusal(`its "${key}" is no text: mend it`);
   }
 
-  /** Throws `NO_ENGINE` if there is none. */
   needed(key: string): string {
     const value = this.text(key);
     if (value === undefined) throw this.refusal(`it has no "${key}": add it, or choose another context`);
     return value;
   }
 
-  /** The absolute path that a text means. */
   path(key: string): string | undefined {
     const value = this.text(key);
     return value === undefined ? undefined : resolve(this.folder, value);
   }
 
-  /** A text that stands there in base64, as `KEY-data`, or is in a file that `KEY` names. */
-  data(key: string): { readonly is: Buffer } | { readonly file: string } | undefined {
+  /** Gives a text that stands there in base64, as `KEY-data`, or is in a file that `KEY` names, which is read each time. */
+  data(key: string): (() => Buffer) | undefined {
     const inline = this.text(`${key}-data`);
-    if (inline !== undefined) return { is: Buffer.from(inline, 'base64') };
+    if (inline !== undefined) return () => Buffer.from(inline, 'base64');
     const file = this.path(key);
-    return file === undefined ? undefined : { file };
+    return file === undefined ? undefined : () => readNamed(file, this.title);
   }
 
-  /** What stands there, whatever it is. */
   value(key: string): unknown {
     return isObject(this.fields) ? this.fields[key] : undefined;
   }
@@ -79,7 +76,6 @@ export class Kubeconfig {
     );
   }
 
-  /** Name of the context that is chosen in a file. */
   get currentContext(): string | undefined {
     for (const { all } of this.files) {
       const name = all.text('current-context');
@@ -106,12 +102,11 @@ export class Kubeconfig {
   }
 }
 
-/** A failure to find the cluster. */
 export function noCluster(message: string): CaiError {
   return new CaiError('NO_ENGINE', message);
 }
 
-/** A file that the configuration of `title` names. */
+/** A file that the configuration of `title` names. Throws `NO_ENGINE`. */
 export function readNamed(file: string, title: string): Buffer {
   try {
     return readFileSync(file);

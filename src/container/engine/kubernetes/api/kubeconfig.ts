@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Host } from '../../../../system/host';
 import { httpProxyAt, proxyToServer } from '../../../../network';
-import { type Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
-import { credentialsOf, tokenIn, type TakeCredentials } from './user';
+import { Entry, Kubeconfig, noCluster, readNamed } from './kubeconfig-file';
+import { credentialsOf, type TakeCredentials } from './user';
 import { withoutEnd } from '../../../../system/paths/without-end';
 
 /** Where the API server is, and how to speak to it. */
@@ -15,7 +15,6 @@ export interface Cluster {
   readonly server: string;
   /** What leads to the API server, by HTTP CONNECT. */
   readonly proxy?: URL;
-  /** Where everything is made. */
   readonly namespace: string;
   /** How the server's certificate is judged, in Node's words. */
   readonly tls: {
@@ -32,12 +31,11 @@ export interface Cluster {
 /** What the user's configuration says about the cluster; it wins over everything. */
 interface WantedCluster {
   /** Absolute path of the only file that counts. */
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace?: string;
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly namespace?: string | undefined;
 }
 
-/** What names a cluster, for messages. */
 export function nameOf({ server, context }: Pick<Cluster, 'server' | 'context'>): string {
   const origin = context === undefined ? 'of this pod' : `context "${context}"`;
   return `the Kubernetes cluster at ${server} (${origin})`;
@@ -143,7 +141,7 @@ function tlsOf(cluster: Entry): Cluster['tls'] {
     throw cluster.refusal(
       'it has both "insecure-skip-tls-verify" and a "certificate-authority": remove the one that you do not mean',
     );
-  const ca = data && ('is' in data ? data.is : readNamed(data.file, cluster.title));
+  const ca = data?.();
   return {
     ...(ca && { ca }),
     ...(isBlind && { rejectUnauthorized: false }),
@@ -182,7 +180,7 @@ export function clusterOfPod(
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     namespace: namespace ?? namespaceIn(folder) ?? 'default',
     tls: { ca: readNamed(join(folder, 'ca.crt'), own) },
-    credentials: async () => ({ token: await tokenIn(tokenFile, own) }),
+    credentials: credentialsOf(new Entry({ tokenFile }, own, folder), env, {}),
   };
 }
 

@@ -2,15 +2,12 @@
  * Connections to a port of a pod, each over its own WebSocket. Source: Kubernetes,
  * kubelet/pkg/cri/streaming/portforward/websocket.go, the same from 1.6 on: of each message, the first byte is its channel.
  */
-import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import { Pulse } from '../../../../system/streams/pulse';
 import { ApiRefusal, ForwardFailure, NodeSilent, type PodPort } from './api-error';
 import type { Requests } from './requests';
 
-const subprotocol = 'v4.channel.k8s.io';
 const dataChannel = 0;
 const errorChannel = 1;
 /** Of each channel, the first two bytes are the port. */
@@ -29,25 +26,28 @@ const closeMs = 5_000;
 
 /** Resolves when the node has taken the request; it connects then. Rejects as `Requests.whole` does. */
 export async function openForward(requests: Requests, to: PodPort, limitMs = openMs): Promise<Duplex> {
-  const path = `/api/v1/namespaces/${encodeURIComponent(to.namespace)}/pods/${encodeURIComponent(to.pod)}/portforward?ports=${to.port}`;
-  const url = requests.cluster.server.replace(/^https/, 'wss') + path;
-  return await requests.authorized(async (credentials) => {
-    const webSocket = new WebSocket(url, subprotocol, {
-      ...requests.socketSettings(credentials),
-      perMessageDeflate: false,
-      maxPayload: maxReceivedBytes,
-    });
-    return await opened(webSocket, to, limitMs);
-  });
+  const asked = { pod: to.pod, part: `portforward?ports=${to.port}`, maxPayload: maxReceivedBytes };
+  return await requests.authorized((credentials) =>
+    opened((onRefusal) => requests.socket(asked, credentials, onRefusal), to, limitMs),
+  );
 }
 
-function opened(webSocket: WebSocket, to: PodPort, limitMs: number): Promise<Duplex> {
+function opened(
+  open: (onRefusal: (reason: Error) => void) => WebSocket,
+  to: PodPort,
+  limitMs: number,
+): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const fail = (reason: Error): void => {
       clearTimeout(timer);
       reject(reason);
       forward.destroy();
     };
+    const webSocket = open((reason) => {
+      // A node whose runtime is away answers for itself.
+      const isOfNode = reason instanceof ApiRefusal && reason.status >= 500 && !reason.isStatus;
+      fail(isOfNode ? new ForwardFailure(to, reason.message) : reason);
+    });
     const forward = new Forward(webSocket, to, () => {
       clearTimeout(timer);
       // What has come along with the port, as that nobody listens there, is told before.
@@ -58,13 +58,6 @@ function opened(webSocket: WebSocket, to: PodPort, limitMs: number): Promise<Dup
     });
     const timer = setTimeout(() => fail(new NodeSilent(limitMs / 1_000)), limitMs);
     forward.on('error', fail);
-    webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
-      text(answer).then((body) => {
-        const refusal = new ApiRefusal(answer.statusCode ?? 0, body);
-        // A node whose runtime is away answers for itself.
-        fail(refusal.status >= 500 && !refusal.isStatus ? new ForwardFailure(to, body) : refusal);
-      }, fail);
-    });
   });
 }
 

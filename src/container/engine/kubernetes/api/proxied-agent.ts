@@ -10,7 +10,6 @@ const openMs = 15_000;
 export class ProxiedAgent extends Agent {
   readonly #place: Place;
 
-  /** `server`: the address of the API server. */
   constructor(
     private readonly proxy: URL,
     server: string,

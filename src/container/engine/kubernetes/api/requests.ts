@@ -3,18 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
+import { WebSocket } from 'ws';
 import { watchSilence, type SilenceLimits } from '../../silence';
-import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
+import { ApiRefusal, refusalOf } from './api-error';
 import type { Cluster } from './kubeconfig';
 import type { Credentials } from './exec-plugin';
 import { ProxiedAgent } from './proxied-agent';
 
-/** What is asked of the API server. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** From `/api` or `/apis` on, with its query. */
   readonly path: string;
-  /** Becomes JSON. */
   readonly body?: unknown;
   /** Of the body; `application/json` if absent. */
   readonly type?: string;
@@ -49,7 +48,7 @@ export class Requests {
     this.#agent = proxy === undefined ? new Agent(kept) : new ProxiedAgent(proxy, server, kept);
   }
 
-  /** The body of a success. Rejects with `ApiRefusal`, `ApiSilent`, `CaiError`, or an error of the connection. */
+  /** The body of a success. Rejects with `ApiRefusal`, `Silent`, `CaiError`, or an error of the connection. */
   async whole(asked: Request): Promise<Buffer> {
     for (let repeats = 0; ; repeats++) {
       try {
@@ -84,18 +83,32 @@ export class Requests {
   }
 
   /** How TLS is to be spoken, and the headers that say who we are. */
-  settings({ token, cert, key }: Credentials): Settings {
+  #settings({ token, cert, key }: Credentials): Settings {
     const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
     return { ...this.cluster.tls, ...(cert && { cert }), ...(key && { key }), headers };
   }
 
-  /** As `settings`, for a WebSocket, whose connection serves nothing else. */
-  socketSettings(credentials: Credentials): Settings & Pick<RequestOptions, 'agent'> {
-    const { proxy, server } = this.cluster;
-    return {
-      ...this.settings(credentials),
+  /**
+   * A WebSocket to a part of a pod, such as `exec?command=ls`, whose messages have at most so many bytes: the first one is
+   * the channel. `onRefusal` is told why there is none; other failures are events of the WebSocket.
+   */
+  socket(
+    { pod, part, maxPayload }: { readonly pod: string; readonly part: string; readonly maxPayload: number },
+    credentials: Credentials,
+    onRefusal: (reason: Error) => void,
+  ): WebSocket {
+    const { server, namespace, proxy } = this.cluster;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/${part}`;
+    const webSocket = new WebSocket(server.replace(/^https/, 'wss') + path, 'v4.channel.k8s.io', {
+      ...this.#settings(credentials),
       ...(proxy !== undefined && { agent: new ProxiedAgent(proxy, server) }),
-    };
+      perMessageDeflate: false,
+      maxPayload,
+    });
+    webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
+      text(answer).then((body) => onRefusal(new ApiRefusal(answer.statusCode ?? 0, body)), onRefusal);
+    });
+    return webSocket;
   }
 
   async #send(asked: Request): Promise<IncomingMessage> {
@@ -108,7 +121,7 @@ export class Requests {
   }
 
   #ask({ method, path, body, type, signal }: Request, credentials: Credentials): Promise<IncomingMessage> {
-    const settings = this.settings(credentials);
+    const settings = this.#settings(credentials);
     const json = body === undefined ? undefined : JSON.stringify(body);
     const { hostname, port, pathname } = this.#url;
     return new Promise((resolve, reject) => {
@@ -140,22 +153,19 @@ export class Requests {
 
   /** Ends what `done` does if the server leaves it without an answer, or if the caller wants that. */
   async #watched<T>({ signal }: Request, done: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const end = new AbortController();
-    const onAbort = (): void => end.abort(signal?.reason);
-    if (signal?.aborted === true) onAbort();
-    signal?.addEventListener('abort', onAbort);
+    const silence = new AbortController();
+    const end = AbortSignal.any([silence.signal, signal ?? []].flat());
     const stop = watchSilence(
       async (sign) => (await this.#ask({ method: 'GET', path: signPath, signal: sign }, {})).resume(),
-      (seconds, isThere) => end.abort(new ApiSilent(seconds, isThere)),
+      (failure) => silence.abort(failure),
       this.limits,
     );
     try {
-      return await done(end.signal);
+      return await done(end);
     } catch (reason) {
-      throw end.signal.aborted ? end.signal.reason : reason;
+      throw end.aborted ? end.reason : reason;
     } finally {
       stop();
-      signal?.removeEventListener('abort', onAbort);
     }
   }
 }

@@ -1,8 +1,6 @@
 /** Who we are to a cluster. Source: Kubernetes, "kubeconfig (v1)", `AuthInfo`. */
-import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../../../errors';
 import { ExecPlugin, type Credentials } from './exec-plugin';
-import { noCluster, type Entry } from './kubeconfig-file';
+import { noCluster, readNamed, type Entry } from './kubeconfig-file';
 
 /**
  * Gives what counts now: files are read again, as tokens and certificates are replaced. `refused` are some that the
@@ -39,32 +37,20 @@ export function credentialsOf(
     throw user.refusal('of "client-certificate" and "client-key" it has only one: add the other');
   return async (refusedOnes) => {
     const given = await plugin?.credentials(refusedOnes);
-    const counting = tokenFile === undefined ? token : await tokenIn(tokenFile, user.title);
+    const counting = tokenFile === undefined ? token : tokenIn(tokenFile, user.title);
     return {
       ...given,
       ...(counting !== undefined && { token: counting }),
-      ...(cert && { cert: await contentOf(cert, user.title) }),
-      ...(key && { key: await contentOf(key, user.title) }),
+      ...(cert && { cert: cert() }),
+      ...(key && { key: key() }),
     };
   };
 }
 
-/** The token in a file that `title` names. Rejects with `NO_ENGINE`. */
-export async function tokenIn(file: string, title: string): Promise<string> {
-  const token = (await contentOf({ file }, title)).toString().trim();
+/** The token in a file that `title` names. Throws `NO_ENGINE`. */
+function tokenIn(file: string, title: string): string {
+  const token = readNamed(file, title).toString().trim();
   // Of a header nothing else may be made of it.
   if (/^[!-~]+$/.test(token)) return token;
   throw noCluster(`${file}, which ${title} names, holds no token, or more than one: write it again`);
-}
-
-async function contentOf(
-  data: { readonly is: Buffer } | { readonly file: string },
-  title: string,
-): Promise<Buffer> {
-  if ('is' in data) return data.is;
-  try {
-    return await readFile(data.file);
-  } catch (reason) {
-    throw noCluster(`${data.file}, which ${title} names, cannot be read: ${messageOf(reason)}`);
-  }
 }

@@ -4,7 +4,8 @@
  */
 import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiRefusal, ApiSilent, refusalOf } from './api-error';
+import { Silent } from '../../silence';
+import { ApiRefusal, refusalOf } from './api-error';
 import { LineSplitter } from '../../../../system/streams/line-splitter';
 
 /** One thing that happened; objects are as the API server sends them. */
@@ -15,9 +16,7 @@ export type WatchEvent =
 
 /** All objects of a kind, and the version as of which they are all. */
 export interface Listed {
-  /** As the API server sends them. */
   readonly items: readonly unknown[];
-  /** What comes after it can be watched. */
   readonly resourceVersion: string;
 }
 
@@ -56,7 +55,8 @@ export async function watch(options: WatchOptions): Promise<void> {
     } catch (reason) {
       if (isAborted(signal)) return;
       const isAway = heardAt === undefined || performance.now() - heardAt > awayMs;
-      if (refusalOf(reason) !== 410 && (isAway || !mayPass(reason, following.hasWatched))) throw reason;
+      if (refusalOf(reason) === 410) following.forget();
+      else if (isAway || !mayPass(reason, following.hasWatched)) throw reason;
     }
     short = performance.now() - begunAt < lastingMs ? short + 1 : 0;
     // Only an end ends the wait.
@@ -65,7 +65,6 @@ export async function watch(options: WatchOptions): Promise<void> {
   }
 }
 
-/** Where a watch is. */
 class Following {
   /** Whether the server has let us watch. */
   hasWatched = false;
@@ -75,16 +74,6 @@ class Following {
 
   /** One answer to its end. `onHeard`: the server has said something. Rejects with `ApiRefusal` also for what it says in it. */
   async once(onHeard: () => void): Promise<void> {
-    try {
-      await this.#follow(onHeard);
-    } catch (reason) {
-      // The server no longer knows what has happened since then.
-      if (refusalOf(reason) === 410) this.#version = undefined;
-      throw reason;
-    }
-  }
-
-  async #follow(onHeard: () => void): Promise<void> {
     const { list, open, onEvent, signal, answerSeconds = 60 } = this.options;
     if (this.#version === undefined) {
       const { items, resourceVersion } = await list();
@@ -118,6 +107,11 @@ class Following {
     }
   }
 
+  /** The server no longer knows what has happened since then. */
+  forget(): void {
+    this.#version = undefined;
+  }
+
   #take(line: string): void {
     const { type, object } = JSON.parse(line) as Sent;
     if (type === 'ERROR') throw new ApiRefusal(object.code ?? 500, object);
@@ -148,7 +142,7 @@ function mayPass(reason: unknown, hasWatched: boolean): boolean {
   const status = refusalOf(reason);
   if (status !== undefined)
     return status >= 500 || status === 429 || (hasWatched && [401, 403].includes(status));
-  return reason instanceof ApiSilent || /^E[A-Z0-9_]+$/.test((reason as NodeJS.ErrnoException).code ?? '');
+  return reason instanceof Silent || /^E[A-Z0-9_]+$/.test((reason as NodeJS.ErrnoException).code ?? '');
 }
 
 /** Asked again each time, as it changes meanwhile. */

@@ -7,7 +7,6 @@ const selectable = ['containai.managed', 'containai.user'] as const;
 /** JSON of all labels. Others add annotations of their own. */
 const annotation = 'containai.labels';
 
-/** Those labels that Kubernetes can select by. */
 export function selectableOf(labels: Labels): Labels {
   return Object.fromEntries(
     selectable.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]])),
@@ -23,7 +22,6 @@ export function labelsIn({ annotations }: { readonly annotations?: Labels }): La
   return (objectIn(annotations?.[annotation]) ?? {}) as Labels;
 }
 
-/** Of strings `key=value`. */
 export function pairsOf(words: readonly string[]): Labels {
   return Object.fromEntries(words.map((word) => splitAt(word, '=')));
 }

@@ -18,17 +18,14 @@ const usualRequests = { memory: '256Mi', cpu: '100m' };
 /** Port of the pod's own loopback address at which its keeper (`inside/keeper`) listens. */
 export const doorPort = 2222;
 
-/** What a pod and its Secret are asked for with. */
 interface PodRequest {
   /** As `Engine.createContainer` has it. */
   readonly name: string;
-  /** Of the Secret, which nobody else uses. */
   readonly secretName: string;
   /** Its image has this environment: `NAME=value`. */
   readonly imageEnv: readonly string[];
   readonly plan: ContainerPlan;
   readonly entries: readonly InnerEntry[];
-  /** Of the user's configuration. */
   readonly wanted: Config['kubernetes'];
   /** After so many seconds the cluster ends it, whatever has become of its maker; absent: never. */
   readonly limitSeconds?: number | undefined;

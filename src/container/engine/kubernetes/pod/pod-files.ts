@@ -9,7 +9,6 @@ import type { PodVolume, VolumeMount } from './pod';
 import { isInside } from '../../../../system/paths/is-inside';
 import { shellWord } from '../../../../system/quoted';
 
-/** What a pod needs for its files. */
 interface PodFiles {
   /** Content of the Secret: base64, by key. */
   readonly data: Readonly<Record<string, string>>;
@@ -17,7 +16,6 @@ interface PodFiles {
   readonly volumes: readonly PodVolume[];
   /** In the container that runs first. */
   readonly initMounts: readonly VolumeMount[];
-  /** Lines of shell that it runs. */
   readonly script: readonly string[];
   /** In the main container. */
   readonly mounts: readonly VolumeMount[];

@@ -8,16 +8,6 @@ import type { EnvironmentVariable } from './pod';
 /** Status of the first container where it got through; the last line of its log says to what. */
 export const reachedStatus = 93;
 
-/** Such pods differ from others in this. */
-interface PodWall {
-  /** What the first container does before all else. */
-  readonly script: readonly string[];
-  /** What it needs to know for that. */
-  readonly env: readonly EnvironmentVariable[];
-  /** Files that are put in besides. */
-  readonly entries: readonly InnerEntry[];
-}
-
 /**
  * Tries all at once for half a second: the API server and the pod's node, which every cluster has, the name servers that the
  * node gives pods, the addresses at which clouds tell secrets and nodes look up names, and over IPv6, which may be open
@@ -73,10 +63,13 @@ while (defined(my $name = reached())) {
 const nodeTarget = '["its node", $ENV{CAI_NODE}, 10250],';
 
 /**
- * Of a pod that may have a network, and of one that may not. Some network plugins always allow a pod its own node, so
+ * What a pod that may have no network has besides, for its first container to run before all else. Some network plugins always allow a pod its own node, so
  * `allowsOwnNode` leaves that out.
  */
-export function podWall(hasNetwork: boolean, allowsOwnNode = false): PodWall {
+export function podWall(
+  hasNetwork: boolean,
+  allowsOwnNode = false,
+): { readonly script: string[]; readonly env: EnvironmentVariable[]; readonly entries: InnerEntry[] } {
   if (hasNetwork) return { script: [], env: [], entries: [] };
   const node = { name: 'CAI_NODE', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } };
   return {

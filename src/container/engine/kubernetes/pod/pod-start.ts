@@ -51,20 +51,14 @@ const remedies: readonly (readonly [sentence: RegExp, remedy: string])[] = [
 const placeMs = 60_000;
 /** How often it is said that a pod waits for a node, in milliseconds. */
 const wordMs = 30_000;
-/** How long all of it may take, in milliseconds: a large image has to be fetched. */
+/** How long all of it may take, in milliseconds, besides the wait for a node that the user allows: images are large. */
 export const startMs = 15 * 60_000;
-
-/** As `startMs`, where a pod may wait so long for a node besides. */
-export function allStartMs(scheduleMs = 0): number {
-  return startMs + scheduleMs;
-}
 
 /** What the scheduler says that no further node would change. Source: Kubernetes, kube-scheduler. */
 const ofVolumes = /persistentvolumeclaim/i;
 
 const noNode = (unplaced: string): string => `no node takes it: ${unplaced}`;
 
-/** Of one start. */
 interface StartOptions {
   /** How long a cluster may take to find or make a node, in milliseconds; `undefined`: as long as all may take. */
   readonly scheduleMs: number | undefined;
@@ -74,7 +68,6 @@ interface StartOptions {
 
 /** The start of one pod. */
 export class PodStart {
-  /** As it was seen last. */
   #pod: Pod | undefined;
 
   #isWaiting = false;
@@ -117,7 +110,7 @@ export class PodStart {
       }, pauseMs);
     };
     lookLater();
-    const allMs = allStartMs(this.options.scheduleMs);
+    const allMs = startMs + (this.options.scheduleMs ?? 0);
     const timer = setTimeout(() => {
       const unplaced = this.#unplaced();
       const slow = `it does not run after ${Math.round(allMs / 60_000)} minutes: see "kubectl get events"`;
@@ -159,14 +152,12 @@ export class PodStart {
     return placed?.reason === 'Unschedulable' ? (placed.message ?? placed.reason) : undefined;
   }
 
-  /** It no longer waits for a node. */
   #placed(): void {
     if (!this.#isWaiting) return;
     this.#isWaiting = false;
     this.options.onWait(undefined);
   }
 
-  /** Why it does not begin on its node. */
   async #misplaced(): Promise<string | undefined> {
     const { spec, status } = this.#pod ?? {};
     // A node that has too much to do begins later.

@@ -3,74 +3,50 @@
 /** One volume of a pod: exactly one of the kinds is set. */
 export interface PodVolume {
   readonly name: string;
-  /** A folder that ends with the pod. */
   readonly emptyDir?: object;
-  /** A folder of the node. */
   readonly hostPath?: { readonly path: string; readonly type?: string };
-  /** What a claim has got. */
   readonly persistentVolumeClaim?: { readonly claimName: string };
-  /** A file for each key of a Secret. */
   readonly secret?: { readonly secretName: string; readonly defaultMode?: number };
 }
 
-/** Where a volume, or a part of it, is in a container. */
 export interface VolumeMount {
   readonly name: string;
-  /** Absolute. */
   readonly mountPath: string;
-  /** The part; absent: all of it. */
   readonly subPath?: string;
-  /** Whether nothing can be written there. */
   readonly readOnly?: boolean;
 }
 
-/** Whom processes run as, and what they may do beyond nothing. */
 export interface SecurityContext {
   readonly runAsUser?: number;
-  /** Number of the user's group. */
   readonly runAsGroup?: number;
-  /** Whether a container that would run as root is refused. */
   readonly runAsNonRoot?: boolean;
-  /** Whether it is the node's root in all but name. */
   readonly privileged?: boolean;
-  /** Whether a process can get more rights than the one that started it. */
   readonly allowPrivilegeEscalation?: boolean;
   /** Without the prefix `CAP_`. */
   readonly capabilities?: { readonly add?: readonly string[]; readonly drop?: readonly string[] };
-  /** Whether only what is mounted can be written. */
   readonly readOnlyRootFilesystem?: boolean;
-  /** Which system calls are allowed. */
   readonly seccompProfile?: { readonly type: string; readonly localhostProfile?: string };
 }
 
 export interface EnvironmentVariable {
   readonly name: string;
-  /** Its value, if that is known. */
   readonly value?: string;
   readonly valueFrom?: { readonly fieldRef: { readonly fieldPath: string } };
 }
 
 export interface PodContainer {
   readonly name: string;
-  /** Where its image is fetched. */
   readonly image: string;
-  /** In place of what the image starts. */
   readonly command?: readonly string[];
-  /** Where that starts. */
   readonly workingDir?: string;
-  /** Besides what the image has. */
   readonly env?: readonly EnvironmentVariable[];
-  /** What a node must have free, and what may be used, by resource. */
   readonly resources?: Readonly<Partial<Record<'requests' | 'limits', Readonly<Record<string, string>>>>>;
   /** Wins over that of the pod. */
   readonly securityContext?: SecurityContext;
-  /** What it finds where. */
   readonly volumeMounts?: readonly VolumeMount[];
-  /** Whether its last lines tell why it failed. */
   readonly terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError';
 }
 
-/** How a container has ended. */
 interface Terminated {
   readonly exitCode: number;
   readonly reason?: string;
@@ -89,7 +65,6 @@ export interface ContainerStatus {
   };
 }
 
-/** A pod, as far as it is used. */
 export interface Pod {
   readonly metadata: {
     readonly name: string;

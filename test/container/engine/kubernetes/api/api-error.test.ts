@@ -1,12 +1,12 @@
 import {
   ApiRefusal,
-  ApiSilent,
   ForwardFailure,
   kubernetesError,
   NodeSilent,
   refusalOf,
   unless,
 } from '../../../../../src/container/engine/kubernetes/api/api-error';
+import { Silent } from '../../../../../src/container/engine/silence';
 import { CaiError } from '../../../../../src/errors';
 import { status } from './played-api';
 
@@ -159,10 +159,10 @@ describe('a connection that fails', () => {
   });
 
   test('or falls silent is not ready', () => {
-    expect(told(new ApiSilent(20, false))).toMatch(
+    expect(told(new Silent(20, false))).toMatch(
       `NOT_READY: ${name} was to make the pod x and does not answer (waited for 20 s)`,
     );
-    expect(told(new ApiSilent(90, true))).toMatch('still answers, but has not done that');
+    expect(told(new Silent(90, true))).toMatch('still answers, but has not done that');
   });
 
   test('inside the cluster is what the caller says', () => {

@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
 import { KubernetesApi, withQuery } from '../../../../../src/container/engine/kubernetes/api/api';
 import { json, PlayedApi } from './played-api';
 
@@ -91,6 +94,29 @@ describe('what is asked for', () => {
       `GET ${pods}?fieldSelector=a`,
       `GET ${pods}?fieldSelector=a&watch=true&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=60`,
     ]);
+  });
+});
+
+describe('a program in a pod', () => {
+  const nodes = new WebSocketServer({ noServer: true });
+  const serve = (...messages: readonly string[]) =>
+    played.server.once('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      nodes.handleUpgrade(request, socket, head, (webSocket) => {
+        for (const each of messages) webSocket.send(Buffer.from(each));
+        webSocket.close(1000);
+      }),
+    );
+
+  test('is told by what it prints', async () => {
+    serve('\x01one\n', '\x01two\n', '\x03{"status":"Success"}');
+
+    expect(await api.exec('a', 'agent', ['list'])).toBe('one\ntwo\n');
+  });
+
+  test('has failed where its node says how it ended in no words that we know', async () => {
+    serve('\x03no status');
+
+    await expect(api.exec('a', 'agent', ['list'])).rejects.toThrow('it has failed');
   });
 });
 

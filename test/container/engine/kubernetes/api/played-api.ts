@@ -19,14 +19,13 @@ export interface Asked {
 /** Answers one request. */
 export type Answer = (response: ServerResponse, asked: Asked) => void;
 
-/** Answers requests as a test says; it asks for `/version` are counted and answered at once. */
+/** Answers requests as a test says; it asks for `/version` are answered at once. */
 export class PlayedApi {
   readonly asked: Asked[] = [];
   /** Answers all requests but those for a sign of life. */
   answer: Answer = (response) => json(response, {});
   /** Whether it gives signs of life. */
   isThere = true;
-  signs = 0;
   /** Of the client, in turn; the last stays. */
   credentials: Credentials[] = [{ token: 'first' }];
   /** What was refused before, at each time that credentials were taken. */
@@ -89,7 +88,6 @@ export class PlayedApi {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.url === '/version') {
-      this.signs++;
       if (this.isThere) json(response, {});
       return;
     }

@@ -6,7 +6,7 @@ let api: PlayedApi;
 beforeAll(async () => (api = await PlayedApi.start()));
 afterAll(() => api.end());
 beforeEach(() => {
-  Object.assign(api, { isThere: true, signs: 0, credentials: [{ token: 'first' }] });
+  Object.assign(api, { isThere: true, credentials: [{ token: 'first' }] });
   api.asked.length = 0;
   api.taken.length = 0;
 });
@@ -156,26 +156,6 @@ describe('a server that does not answer', () => {
     api.answers(() => undefined);
 
     await expect(get(quick())).rejects.toMatchObject({ isThere: false, seconds: 0.25 });
-  });
-
-  test('is waited for as long as it gives some', async () => {
-    api.answers((response) => {
-      const { signs } = api;
-      const look = setInterval(() => {
-        if (api.signs < signs + 3) return;
-        clearInterval(look);
-        json(response, { late: true });
-      }, 5);
-    });
-
-    expect(JSON.parse((await get(quick())).toString())).toEqual({ late: true });
-  });
-
-  test('is given up in the end', async () => {
-    api.answers(() => undefined);
-
-    await expect(get(quick())).rejects.toMatchObject({ isThere: true, seconds: 0.45 });
-    expect(api.signs).toBe(9);
   });
 
   test('is given up also within its answer, but not within one that is read by somebody else', async () => {

@@ -308,16 +308,4 @@ describe('containerInfoOf', () => {
 
     expect(containerInfoOf(changed as unknown as Pod, wanted).rights.isConfined).toBe(false);
   });
-
-  test.each([
-    ['268435456', 2 ** 28],
-    ['256Mi', 2 ** 28],
-    ['1.5Gi', 1.5 * 2 ** 30],
-    ['500M', 5e8],
-  ])('reads a limit of %s as the server writes it', (memory, bytes) => {
-    const limited = { ...main!, resources: { limits: { memory } } };
-    const changed = { ...made, spec: { ...made.spec, containers: [limited] } };
-
-    expect(containerInfoOf(changed as unknown as Pod, wanted).rights.memoryBytes).toBe(bytes);
-  });
 });
