@@ -33,7 +33,6 @@ export type SettingsFile = Readonly<Record<'path' | 'text', string>>;
 
 /** How a user signs in to an agent in our image by hand, and out of it. */
 export interface SignInCommands {
-  /** Signs in, in a terminal. */
   readonly login: readonly [string, ...string[]];
   /** Whether what it gets is kept outside of containers that have no network namespace for themselves. */
   readonly isKeptOutside?: true;

@@ -7,6 +7,7 @@ import { CaiError, messageOf, errorCodeOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
 import { makeFolder } from '../system/files/make-folder';
+import { objectIn } from '../system/unless';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
@@ -51,11 +52,11 @@ export const hostVariables =
 type StoredOrder = TerminalOrder & { readonly owner: string; readonly untilMs: number };
 
 /**
- * Writes an order and returns its token, of `[0-9a-f]`, good for `lifetimeMs` (default: 10 minutes); a sign-in, as long
- * as this process runs. Removes orders that are over. Fails with `INVALID_PARAMS` for more than 1 MiB, with `CONFIG`
- * where no file can be written.
+ * Writes an order and returns its token, of `[0-9a-f]`, good for 10 minutes; a sign-in, as long as this process runs.
+ * Removes orders that are over. Fails with `INVALID_PARAMS` for more than 1 MiB, with `CONFIG` where no file can be
+ * written.
  */
-export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number): string {
+export function writeToken(host: Host, order: TerminalOrder): string {
   const variables = Object.fromEntries(Object.entries(host.env).filter(([name]) => hostVariables.test(name)));
   const text = JSON.stringify({ ...order, host: variables, owner: ownIdentity() });
   if (Buffer.byteLength(text) > maxOrderBytes)
@@ -67,8 +68,8 @@ export function writeToken(host: Host, order: TerminalOrder, lifetimeMs?: number
   const file = join(folder, `${token}.${order.kind}`);
   try {
     fs.writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
-    const until = Date.now() + (lifetimeMs ?? commandMs);
-    fs.utimesSync(file, until / 1_000, until / 1_000);
+    const until = (Date.now() + commandMs) / 1_000;
+    fs.utimesSync(file, until, until);
   } catch (reason) {
     fs.rmSync(file, { force: true });
     throw new CaiError('CONFIG', `${folder}: no file can be written there: ${messageOf(reason)}`);
@@ -165,15 +166,11 @@ function readOrder(path: string): StoredOrder | undefined {
 
 /** Fails with `USAGE` for a file that a crash or a full disk has cut short. */
 function parseOrder(text: string): StoredOrder {
-  try {
-    const order = JSON.parse(text) as StoredOrder;
-    const { argv, env, agent, owner } = order;
-    if (argv.length >= 0 && env.length >= 0 && [agent, owner].every((each) => typeof each === 'string'))
-      return order;
-  } catch {
-    // As below.
-  }
-  throw refuse('its file is damaged');
+  const { argv, env, agent, owner, ...others } = objectIn(text) ?? {};
+  const isWhole =
+    [argv, env].every(Array.isArray) && [agent, owner].every((each) => typeof each === 'string');
+  if (!isWhole) throw refuse('its file is damaged');
+  return { ...others, argv, env, agent, owner } as StoredOrder;
 }
 
 /** Removes orders that are no longer good. Another process may do the same at this time, or may be taking one. */

@@ -14,6 +14,7 @@ import { catalog, type SettingsFile } from './catalog';
 import { secretIn } from './secret-files';
 import { mcpKeys, settingsCatalog, type AgentSetting, type AgentSettings } from './settings-catalog';
 import { isInside } from '../system/paths/is-inside';
+import { isObject } from '../system/unless';
 
 /** A file for a container. */
 export interface ShownFile {
@@ -178,11 +179,11 @@ class SettingsReader {
     return text!;
   }
 
-  #parsed(place: string, text: string, form: AgentSetting['form']): Record<string, unknown> {
+  #parsed(place: string, text: string, form: AgentSetting['form']): Readonly<Record<string, unknown>> {
     try {
       const value: unknown = form === 'toml' ? parseToml(text) : parseJson(text);
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('no object');
-      return value as Record<string, unknown>;
+      if (!isObject(value)) throw new Error('no object');
+      return value;
     } catch (reason) {
       // What follows the first line quotes the file.
       const [why] = messageOf(reason).split('\n');
@@ -224,7 +225,7 @@ function withoutSecrets(key: string, value: unknown): unknown {
   if (!isList || typeof value !== 'object' || value === null) return value;
   const secrets: readonly string[] = mcpKeys.secrets;
   const without = (server: unknown) =>
-    typeof server === 'object' && server !== null
+    isObject(server)
       ? Object.fromEntries(Object.entries(server).filter(([name]) => !secrets.includes(name)))
       : server;
   return Object.fromEntries(Object.entries(value).map(([name, server]) => [name, without(server)]));

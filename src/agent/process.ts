@@ -120,7 +120,6 @@ export class AgentProcess {
     return this.#child?.pid;
   }
 
-  /** Bytes sent that it has not read yet. */
   get unreadBytes(): number {
     return this.#input?.waitingBytes ?? 0;
   }

@@ -9,7 +9,6 @@ export interface Base {
   readonly home: string;
 }
 
-/** How a value is read. */
 export interface Kind<T> {
   /** Completes "must be ...". */
   readonly expected: string;
@@ -23,13 +22,11 @@ function kind<T>(expected: string, isOne: (value: unknown) => boolean): Kind<T> 
   return { expected, read: (value) => (isOne(value) ? (value as T) : undefined) };
 }
 
-/** A string that is not empty. */
 export const text = kind<string>(
   'a string that is not empty',
   (value) => typeof value === 'string' && value !== '',
 );
 
-/** `true` or `false`. */
 export const flag = kind<boolean>('true or false', (value) => typeof value === 'boolean');
 
 /** A program and its arguments, started without a shell. */
@@ -47,7 +44,6 @@ export function oneOf<const T extends string>(...choices: readonly T[]): Kind<T>
   return kind(expected, (value) => choices.some((choice) => choice === value));
 }
 
-/** A whole number. */
 export function wholeNumber(least: number): Kind<number> {
   const isOne = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= least;
   return kind(`a whole number, at least ${least}`, isOne);
@@ -75,7 +71,6 @@ export const absolutePath: Kind<string> = {
   read: (value, base) => (/^(\/|~(\/|$))/.test(String(value)) ? path.read(value, base) : undefined),
 };
 
-/** The address of a server that speaks HTTP. */
 export const url = kind<string>(
   'a URL that begins with "http://" or "https://"',
   (value) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value),

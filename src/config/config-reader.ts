@@ -28,9 +28,7 @@ type Table = Record<string, unknown>;
 
 export interface Source {
   readonly file: string;
-  /** The whole text. */
   readonly text: string;
-  /** What paths in it are relative to. */
   readonly base: Base;
   /** Where a key stands, once it is known that the text can be parsed. */
   readonly placeOf: ReturnType<typeof placesIn>;

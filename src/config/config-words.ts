@@ -5,7 +5,6 @@ import { isFilePath } from '../system/real-path';
 import { command, listOf, matching, numbersOf, path, type Kind } from './config-kinds';
 import { normalHost, parseRule } from './host-rules';
 
-/** The name of an image, with a tag or digest. */
 export const imageName = matching('the name of an image, such as "node:22-bookworm-slim"', /^\w[\w./:@-]*$/);
 
 /** Where a registry keeps images: its host, which no folder of Docker's own registry could be, and perhaps a path. */
@@ -25,13 +24,11 @@ export const serviceName = matching(
   /^(?!localhost$)[a-z](?:[a-z\d_-]{0,30}[a-z\d])?$/,
 );
 
-/** Names of other services. */
 export const serviceNames = listOf(
   'a list of different names of services, such as ["db"]',
   (word) => serviceName.read(word) !== undefined,
 );
 
-/** Variables of a service, each with its value. */
 export const serviceVariables = listOf(
   'a list of different strings "NAME=value", such as ["POSTGRES_PASSWORD=dev"]',
   (word) => /^[A-Za-z_]\w*=[^\0]*$/.test(word),
@@ -43,7 +40,6 @@ export const innerPath = matching(
   /^(?:\/(?!\.{1,2}(?:\/|$))[^/\0]+)+$/,
 );
 
-/** The name of a folder, and no path. */
 export const folderName = matching('the name of a folder', /^(?!\.{1,2}$)[^/\0]+$/);
 
 /** What apt can install by name and version; never an option or a file. Source: Debian Policy, 5.6.7 and 5.6.12. */
@@ -52,7 +48,6 @@ export const debianPackages = listOf(
   (word) => /^[a-z\d][a-z\d+.-]+(=[\w.+:~-]+)?$/.test(word),
 );
 
-/** Names that the editor gives to MCP servers. */
 export const serverNames = listOf('a list of different names of MCP servers', (name) => name !== '');
 
 /** What the container sets itself, or what names places of the host that it does not have. */
@@ -72,6 +67,9 @@ export const variables = listOf(
     !/^(CAI|XDG)_/.test(word),
 );
 
+const namesIn = (path: string): string[] => path.split('/');
+const isPlain = (name: string): boolean => !['', '.', '..'].includes(name);
+
 /** Each more makes it slower to find what fits, and the list can be a stranger's. */
 const mostStarsInName = 4;
 
@@ -79,25 +77,19 @@ const mostStarsInName = 4;
 export const pathsBelow = listOf(
   'a list of different paths below the workspace, such as ["tools/run.sh", "packages/*/.vscode"], where a "*" stands for a part of one name (at most 4 in each) and each folder is to be named, because there is no "**"',
   (word) =>
-    !word.includes('\0') &&
-    !word.includes('**') &&
-    word
-      .split('/')
-      .every((name) => !['', '.', '..'].includes(name) && name.split('*').length - 1 <= mostStarsInName),
+    !/\0|\*\*/.test(word) &&
+    namesIn(word).every((name) => isPlain(name) && name.split('*').length - 1 <= mostStarsInName),
 );
 
-/** Files or folders below a workspace, each by its whole path. */
 export const filesBelow = listOf(
   'a list of different paths below the repository, such as [".env", "certs/local"], without "*" and not in ".git"',
   (word) =>
-    !/[\0*]/.test(word) &&
-    word.split('/').every((name) => !['', '.', '..'].includes(name) && name.toLowerCase() !== '.git'),
+    !/[\0*]/.test(word) && namesIn(word).every((name) => isPlain(name) && name.toLowerCase() !== '.git'),
 );
 
-/** Folders below a workspace. */
 export const foldersBelow = listOf(
   'a list of different folders below the workspace, such as ["node_modules", "packages/app/.venv"]',
-  (word) => isFilePath(`/${word}`) && word.split('/').every((name) => !['', '.', '..'].includes(name)),
+  (word) => isFilePath(`/${word}`) && namesIn(word).every(isPlain),
 );
 
 /** `name:address`, where the address is an IP (without brackets) or `host-gateway`. */
@@ -112,7 +104,6 @@ export const extraHosts = listOf(
   },
 );
 
-/** Places of the network that are allowed or refused. */
 export const hostRules = listOf(
   'a list of different rules such as ["example.com", "*.example.com:443", "10.0.0.0/8", "[fd00::/8]:22"]: a host in ASCII, "*." before it for all below it, or an address or range, and a port or ":*" after it',
   (word) => parseRule(word) !== undefined,
@@ -138,7 +129,6 @@ export const settingNames = listOf(
 /** The services whose keys and hosts `src/network/keys/services.ts` knows. */
 export const keyServices: readonly string[] = ['anthropic', 'openai', 'google', 'github', 'npm'];
 
-/** Whose key it is. */
 export const keyed: Kind<string> = {
   expected: `the name of a host such as "api.example.com", or one of ${keyServices.map((name) => JSON.stringify(name)).join(', ')}`,
   read: (value) => {
@@ -159,7 +149,6 @@ export const keySource: Kind<string | readonly [string, ...string[]]> = {
   },
 };
 
-/** How a host wants its key. */
 export const keyHeader = matching(
   'the name of a header and what stands before the key, such as "Authorization: Bearer" or "X-Api-Key:"',
   /^[\w-]+:( *[\w-]+)?$/,
@@ -170,19 +159,16 @@ export const headerName = matching('the name of a header, such as "X-Auth-Reques
 
 const nodeLabel = /^[\w./-]{1,317}=[\w.-]{0,63}$/;
 
-/** Labels that a node of Kubernetes must have. */
 export const nodeLabels = listOf('a list of different strings "label=value"', (word) => nodeLabel.test(word));
 
 /** `cai` knows its pods by its own ones. */
 const isForeign = (word: string): boolean => !/^[^=]*containai/.test(word);
 
-/** Labels of pods. */
 export const podLabels = listOf(
   'a list of different strings "label=value", none of a label of containai',
   (word) => nodeLabel.test(word) && isForeign(word),
 );
 
-/** Annotations of pods. */
 export const podAnnotations = listOf(
   'a list of different strings "annotation=value", none of an annotation of containai',
   (word) => /^[\w./-]{1,317}=/.test(word) && isForeign(word),
@@ -194,7 +180,6 @@ export const podRequests = listOf(
   (word) => /^[\w./-]{1,317}=\d+(\.\d+)?(m|k|[KMGTPE]i|[MGTPE])?$/.test(word),
 );
 
-/** Folders in a container. */
 export const innerFolders = listOf(
   'a list of different absolute paths, such as ["/tmp"]',
   (word) => /^\/[^/\0]/.test(word) && posix.resolve(word) === word,
@@ -227,7 +212,6 @@ export interface VolumeSource {
   readonly path: string;
 }
 
-/** Which volume of Kubernetes has the files of a folder. */
 export const volumeSource: Kind<VolumeSource> = {
   expected:
     'a string "claim:NAME", "claim:NAME/PATH" for a folder in it, or "node:/PATH" for a folder of the nodes',

@@ -6,7 +6,6 @@ import { builtin } from '../system/builtin';
 export interface Place {
   /** A name in lower case without a final dot, or an address without brackets; as `normalHost` makes it. */
   readonly host: string;
-  /** 1 to 65535. */
   readonly port: number;
 }
 

@@ -10,9 +10,7 @@ export interface Row<F extends string, T, IsThere extends boolean> extends Pick<
 > {
   /** Name of the field of `Config` that it sets. */
   readonly field: F;
-  /** How its value is read. */
   readonly kind: Kind<T>;
-  /** What the file of a repository may do with it. */
   readonly repository: RepositoryRule<T>;
   /** For the type alone. */
   readonly isThere?: IsThere;

@@ -11,28 +11,29 @@ export function isPersonName(name: string): boolean {
   return /^[A-Za-z0-9][\w.@-]{0,63}$/.test(name) && name !== ownerName;
 }
 
-/** The name of somebody besides the user. */
 export const personName: Kind<string> = {
   expected: `a name of letters, digits and "._@-", at most 64, that begins with a letter or digit and is not "${ownerName}"`,
   read: (value) => (typeof value === 'string' && isPersonName(value) ? value : undefined),
 };
 
-const differentNames = listOf('a list of different names of agents, not empty', (name) => name !== '');
+/** The same, but a list without elements is none. */
+function filled<T>(kind: Kind<readonly T[]>): Kind<readonly T[]> {
+  const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+  return { ...kind, read: (value, base) => (isFilled(value) ? kind.read(value, base) : undefined) };
+}
 
 /** Agents that are served. The first is the one of those who name none. */
-export const agentNames: Kind<readonly string[]> = {
-  ...differentNames,
-  read: (value) => (Array.isArray(value) && value.length > 0 ? differentNames.read(value) : undefined),
-};
+export const agentNames = filled(
+  listOf('a list of different names of agents, not empty', (name) => name !== ''),
+);
 
-export const folders: Kind<readonly string[]> = {
+export const folders = filled<string>({
   expected: 'a list of paths, each absolute or from "~/", not empty',
   read: (value, base) => {
-    if (!Array.isArray(value) || value.length === 0) return undefined;
-    const paths = value.map((each) => absolutePath.read(each, base));
+    const paths = (value as readonly unknown[]).map((each) => absolutePath.read(each, base));
     return paths.every((each) => each !== undefined) ? paths : undefined;
   },
-};
+});
 
 /** Everything, said in so many words, or what the list names. */
 export function allOr<T>(kind: Kind<T>): Kind<T | 'all'> {
@@ -49,7 +50,7 @@ const places = listOf(
 );
 
 /** Where the server listens: all of what `--listen` can say. */
-export const listenPlaces: Kind<readonly string[]> = {
+export const listenPlaces = filled<string>({
   ...places,
   read: (value, base) => {
     const read = (place: string): string | undefined => {
@@ -58,10 +59,10 @@ export const listenPlaces: Kind<readonly string[]> = {
       const whole = path.read(socket, base);
       return whole && `unix:${whole}`;
     };
-    const all = Array.isArray(value) && value.length > 0 ? places.read(value)?.map(read) : undefined;
+    const all = places.read(value)?.map(read);
     return all?.every((each) => each !== undefined) === true ? all : undefined;
   },
-};
+});
 
 /** Names under which clients reach the server, as they stand in the header `Host`. */
 export const servedHosts = listOf(

@@ -50,18 +50,15 @@ export class Account {
 
   /** Version, plan and user, as `about` and `status` have them; null: the program does not say. */
   async status(): Promise<Shape> {
-    const [about, status] = await Promise.all(
-      ['about', 'status'].map(
-        async (command) => await this.program.ask([command, '--format', 'json'], this.cwd),
-      ),
-    );
-    const { cliVersion, version } = toldBy(about!);
-    const { isAuthenticated } = toldBy(status!);
+    const ask = (command: string) => this.program.ask([command, '--format', 'json'], this.cwd);
+    const answers = await Promise.all([ask('about'), ask('status')]);
+    const [about, status] = [toldBy(answers[0]), toldBy(answers[1])];
+    const { isAuthenticated } = status;
     return {
-      isHealthy: about!.status === 0 && status!.status === 0,
-      version: firstText(cliVersion, version) ?? null,
+      isHealthy: answers.every((each) => each.status === 0),
+      version: firstText(about.cliVersion, about.version) ?? null,
       isSignedIn: typeof isAuthenticated === 'boolean' ? isAuthenticated : null,
-      ...{ about: toldBy(about!), status: toldBy(status!), hasKey: this.hasKey },
+      ...{ about, status, hasKey: this.hasKey },
     };
   }
 

@@ -24,14 +24,12 @@ import { spentWith, usageOf } from './usage';
 
 /** How long a sign-in may take, in milliseconds. */
 const signInMs = 600_000;
-/** A session that is open on this connection. */
 interface OpenSession {
   record: SessionRecord;
   readonly todos: Todos;
   turn?: { readonly abort: AbortController; readonly done: Promise<unknown> };
 }
 
-/** What `CursorAgent` is made from. */
 export interface CursorAgentOptions {
   readonly program: Program;
   readonly account: Account;
@@ -70,12 +68,7 @@ export class CursorAgent {
         sessions: store
           .list()
           .filter(({ chatId, cwd }) => chatId !== undefined && (params.cwd ?? cwd) === cwd)
-          .map(({ id: sessionId, cwd, title, updatedAt }) => ({
-            sessionId,
-            cwd,
-            updatedAt,
-            title: title ?? null,
-          })),
+          .map(({ id: sessionId, cwd, title = null, updatedAt }) => ({ sessionId, cwd, updatedAt, title })),
       }))
       .onRequest('session/close', async ({ params }) => await this.#close(params.sessionId))
       .onRequest('session/delete', async ({ params }) => {
@@ -173,10 +166,7 @@ export class CursorAgent {
       );
     const prompt = promptText(blocks);
     const abort = new AbortController();
-    const stop = (): void => abort.abort();
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
-    const done = this.#turn(session, prompt, blocks, client, abort.signal);
+    const done = this.#turn(session, prompt, blocks, client, AbortSignal.any([signal, abort.signal]));
     session.turn = { abort, done: done.catch(() => undefined) };
     try {
       const turn = await done;
@@ -189,7 +179,6 @@ export class CursorAgent {
       };
     } finally {
       delete session.turn;
-      signal.removeEventListener('abort', stop);
     }
   }
 

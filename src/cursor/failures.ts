@@ -3,7 +3,6 @@ import { RequestError } from '@agentclientprotocol/sdk';
 import { messageOf, rpcCode } from '../errors';
 import { printable } from '../system/quoted';
 
-/** How a run ended. */
 export interface End {
   /** Exit status; null when a signal ended it, or when it could not be started. */
   readonly status: number | null;
@@ -57,6 +56,11 @@ export function signInError(): RequestError {
   );
 }
 
+/** That the command line is not there. */
+export function cannotStart(program: string, reason: Error): string {
+  return `${program} cannot be started: ${messageOf(reason)}: install Cursor's command line, or name it in CURSOR_AGENT_EXECUTABLE`;
+}
+
 /** What an editor is told about a run that has failed. `program`: what was started. `tries`: how often. */
 export function failureOf(end: End, program: string, tries: number): RequestError {
   const { status, words, startError, isFolderGone } = end;
@@ -65,13 +69,8 @@ export function failureOf(end: End, program: string, tries: number): RequestErro
       rpcCode.internalError,
       'the folder of this session does not exist any more: make it again, or open a session in another one',
     );
-  if (startError !== undefined) {
-    const remedy = "install Cursor's command line, or name it in CURSOR_AGENT_EXECUTABLE";
-    return new RequestError(
-      rpcCode.internalError,
-      `${program} cannot be started: ${messageOf(startError)}: ${remedy}`,
-    );
-  }
+  if (startError !== undefined)
+    return new RequestError(rpcCode.internalError, cannotStart(program, startError));
   if (wantsSignIn(words)) return signInError();
   const said = words === '' ? '' : `: ${printable(words).slice(-maxWords).trim()}`;
   const how = status === null ? 'was ended by a signal' : `has ended with status ${status}`;

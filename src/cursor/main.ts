@@ -9,7 +9,8 @@ import { allPrinted, endWithReader } from '../system/streams/printed';
 import { printable, quotedLines } from '../system/quoted';
 import { Account } from './account';
 import { CursorAgent } from './agent';
-import { cannotStart, hasAcp } from './native';
+import { cannotStart } from './failures';
+import { hasAcp } from './native';
 import { Program } from './program';
 import { SessionStore } from './sessions';
 import { usageOf } from './usage';
@@ -93,7 +94,7 @@ async function serveNative(
   const run = program.start(['acp', ...chosen, ...extraArgs], cwd);
   for (const signal of endSignals) process.on(signal, () => void run.stop());
   const { status, startError } = await run.ended;
-  if (startError !== undefined) throw cannotStart(program.name, startError);
+  if (startError !== undefined) throw new CaiError('AGENT_START', cannotStart(program.name, startError));
   return status ?? 1;
 }
 

@@ -1,8 +1,9 @@
 /** Cursor's own agent of ACP, `cursor-agent acp`, which newer versions have. */
 import { readFileSync } from 'node:fs';
-import { CaiError, messageOf } from '../errors';
+import { CaiError } from '../errors';
 import { replaceFile } from '../system/files/replace-file';
 import { objectIn, unlessFails } from '../system/unless';
+import { cannotStart } from './failures';
 import type { Program } from './program';
 
 /**
@@ -15,18 +16,10 @@ export async function hasAcp(program: Program, cwd: string, file: string): Promi
   const known = objectIn(unlessFails(() => readFileSync(file, 'utf8')));
   if (known?.program === identity && typeof known.hasAcp === 'boolean') return known.hasAcp;
   const { status, stdout, startError } = await program.ask(['acp', '--help'], cwd);
-  if (startError !== undefined) throw cannotStart(program.name, startError);
+  if (startError !== undefined) throw new CaiError('AGENT_START', cannotStart(program.name, startError));
   const found = status === 0 && /^[ \t]*usage:.*\bacp\b/im.test(stdout);
   // Without it the next start asks again.
   if (status === 0)
     unlessFails(() => replaceFile(file, JSON.stringify({ program: identity, hasAcp: found })));
   return found;
-}
-
-/** The command line is not there. */
-export function cannotStart(program: string, reason: Error): CaiError {
-  return new CaiError(
-    'AGENT_START',
-    `${program} cannot be started: ${messageOf(reason)}: install Cursor's command line, or name it in CURSOR_AGENT_EXECUTABLE`,
-  );
 }

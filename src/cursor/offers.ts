@@ -11,7 +11,6 @@ import { version } from '../../package.json';
 import type { Model } from './account';
 import type { SessionRecord } from './sessions';
 
-/** Ids of the ways to sign in. */
 export const signInMethods = { login: 'cursor_login', key: 'cursor-api-key' } as const;
 
 /** The model where Cursor decides: then there is no `--model`. */
@@ -47,12 +46,10 @@ export function helloTo({ clientCapabilities }: InitializeRequest, isLasting: bo
 
 /** What a session tells when it is opened. */
 export interface Settings {
-  /** Agent, plan and ask. */
   readonly modes: SessionModeState;
   readonly configOptions: SessionConfigOption[];
 }
 
-/** The settings of a session; `models`: those of the account. */
 export function settingsOf({ mode, model }: SessionRecord, models: readonly Model[]): Settings {
   const known = [{ id: noModel, name: 'As set in Cursor' }, ...models];
   // The command line may have named one that is not listed.

@@ -22,44 +22,36 @@ const maxLine = 64 * 2 ** 20;
 /** How many lines of a short command are read. */
 const maxShort = 10_000;
 
-/** What a short command has said. */
 export interface Said extends End {
   readonly stdout: string;
 }
 
-/** The program, and all its runs that have not ended. */
 export class Program {
   readonly #running = new Set<Run>();
 
-  /** `path`: a name on the PATH of `env`, or a path, which is taken from `folder`. */
+  /** `name`: as it is found on the PATH of `env`, or a path, which is taken from `folder`. */
   constructor(
-    private readonly path: string,
+    readonly name: string,
     private readonly env: NodeJS.ProcessEnv,
     folder: string,
   ) {
     // The folder of a session is not to decide what is started in it.
-    if (path.includes('/')) this.path = resolve(folder, path);
-  }
-
-  /** What it is called in messages. */
-  get name(): string {
-    return this.path;
+    if (name.includes('/')) this.name = resolve(folder, name);
   }
 
   /** Changes when another version is installed. */
   get identity(): string {
-    return programIdentity([this.path], this.env.PATH);
+    return programIdentity([this.name], this.env.PATH);
   }
 
   /** Starts a run. `input` is all of its stdin; without it, it has our own streams. */
   start(args: readonly string[], cwd: string, input?: string): Run {
-    const run = new Run(this.path, args, { cwd, env: this.env }, input);
+    const run = new Run(this.name, args, { cwd, env: this.env }, input);
     this.#running.add(run);
     void run.ended.then(() => this.#running.delete(run));
     return run;
   }
 
-  /** Runs a short command to its end. */
   async ask(args: readonly string[], cwd: string, limitMs = shortMs): Promise<Said> {
     const run = this.start(args, cwd, '');
     const lines: string[] = [];

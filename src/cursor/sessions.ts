@@ -15,7 +15,6 @@ import { firstText, shapeOf } from './output/shapes';
 import type { Tokens } from './output/stream';
 import { objectIn, unlessFails, unlessGone } from '../system/unless';
 
-/** What the turns of a session have cost so far. */
 export interface Spent extends Tokens {
   /** Turns that have come to an end. */
   readonly turns: number;
@@ -44,7 +43,6 @@ export interface SessionRecord {
   readonly spent: Spent;
 }
 
-/** Of a session without a turn. */
 export const nothingSpent: Spent = {
   turns: 0,
   toolCalls: 0,

@@ -1,5 +1,6 @@
 /** One turn: runs of `cursor-agent` until one has worked, or has failed in a way that will not get better. */
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { quoted } from '../system/quoted';
 import { within } from '../system/time-limit';
@@ -23,19 +24,15 @@ export interface TurnOptions {
   readonly chatId: string | undefined;
   readonly cwd: string;
   readonly prompt: string;
-  /** What the session has to do. */
   readonly todos: Todos;
   /** Aborted: the turn is cancelled. */
   readonly signal: AbortSignal;
   /** Tells the editor; resolves once that is written. */
   readonly tell: (updates: readonly SessionUpdate[]) => Promise<void>;
-  /** Cursor has named its chat. */
   readonly onChat: (chatId: string) => void;
-  /** Says on stderr what the editor is not told. */
   readonly log: (line: string) => void;
 }
 
-/** How a turn went. */
 export interface Turn {
   /** Cancelled turns have told all that came. */
   readonly isCancelled: boolean;
@@ -65,7 +62,8 @@ export async function runTurn(options: TurnOptions): Promise<Turn> {
       log(
         `${program.name}: ${reason!}; starting it again in ${waitMs / 1_000} s (${tries} of ${waitsMs.length})`,
       );
-      if (await pausedUntilAbort(waitMs, signal)) return { ...turn, isCancelled: true };
+      const hasWaited = await sleep(waitMs, true, { signal }).catch(() => false);
+      if (!hasWaited) return { ...turn, isCancelled: true };
     } else if (resumed !== undefined && (reason !== undefined || isChatGone(end))) {
       // The last way: at most it lacks what was said before.
       resumed = undefined;
@@ -128,14 +126,4 @@ async function runOnce(
     // It still runs if the editor could not be told.
     stop();
   }
-}
-
-/** Waits; true if the signal came first. */
-async function pausedUntilAbort(ms: number, signal: AbortSignal): Promise<boolean> {
-  let wake: () => void = () => undefined;
-  const aborted = new Promise<void>((resolve) => (wake = resolve));
-  signal.addEventListener('abort', wake);
-  if (!signal.aborted) await within(ms, aborted);
-  signal.removeEventListener('abort', wake);
-  return signal.aborted;
 }

@@ -4,7 +4,6 @@ import type { Shape } from './output/shapes';
 import { nothingSpent, type SessionStore, type Spent } from './sessions';
 import type { Turn } from './turn';
 
-/** What Cursor's command line does not say. */
 const notTold = ['costs', 'rate limits'];
 
 /** With one more turn. */

@@ -40,9 +40,17 @@ export class Host {
     return (this.#home ??= homeOf(this.env));
   }
 
-  /** A relative value counts as unset, as the specification says. Throws as `home` does. */
+  /** Throws as `home` does. */
   get folders(): OwnFolders {
-    return (this.#folders ??= foldersOf(this.env, this.home));
+    return (this.#folders ??= foldersOf(this));
+  }
+
+  /**
+   * The folder that a variable of the XDG Base Directory Specification names, or else the one at `standard` in the home
+   * folder. A relative value counts as unset, as the specification says. Throws as `home` does.
+   */
+  baseFolder(variable: string, standard: string): string {
+    return absolute(this.env[variable]) ?? posix.join(this.home, standard);
   }
 
   /** As `env`, without what is for `cai` alone. */
@@ -99,14 +107,12 @@ function homeOf({ HOME }: NodeJS.ProcessEnv): string {
   );
 }
 
-function foldersOf(env: NodeJS.ProcessEnv, home: string): OwnFolders {
-  const below = (base: string | undefined, standard: string) =>
-    posix.join(absolute(base) ?? posix.join(home, standard), 'containai');
-  const runtime = absolute(env.XDG_RUNTIME_DIR);
+function foldersOf(host: Host): OwnFolders {
+  const runtime = absolute(host.env.XDG_RUNTIME_DIR);
   return {
-    config: below(env.XDG_CONFIG_HOME, '.config'),
-    state: below(env.XDG_STATE_HOME, '.local/state'),
-    data: below(env.XDG_DATA_HOME, '.local/share'),
+    config: posix.join(host.baseFolder('XDG_CONFIG_HOME', '.config'), 'containai'),
+    state: posix.join(host.baseFolder('XDG_STATE_HOME', '.local/state'), 'containai'),
+    data: posix.join(host.baseFolder('XDG_DATA_HOME', '.local/share'), 'containai'),
     ...(runtime !== undefined && { runtime: posix.join(runtime, 'containai') }),
   };
 }

@@ -4,8 +4,12 @@ import { errorCodeOf } from '../errors';
 /** The object that a text holds as JSON; `undefined` if it holds none, also for a list. */
 export function objectIn(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
   const value = unlessFails<unknown>(() => JSON.parse(text ?? ''));
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : undefined;
+  return isObject(value) ? value : undefined;
+}
+
+/** Whether a value is an object, and no list. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What `look` finds; `undefined` if it fails, for whatever reason. */

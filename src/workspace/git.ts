@@ -10,15 +10,9 @@ import { readRegularFile } from '../system/paths/read-regular-file';
 import { safeProgram } from '../system/paths/safe-program';
 import { withoutEnd } from '../system/paths/without-end';
 
-/** How git is asked. */
 export interface GitOptions {
-  /** It runs in this environment. */
   readonly host: Host;
-  /** Path of the program; default: the `git` that PATH means, unless agents can change it. */
-  readonly git?: string;
-  /** After which it is killed; default: that of this file. */
-  readonly gitTimeoutMs?: number;
-  /** After which it is not started, and killed, too, by the clock of `performance.now()`; default: never. */
+  /** After which it is not started, and killed, by the clock of `performance.now()`; default: after `answerMs`. */
   readonly untilMs?: number;
 }
 
@@ -48,11 +42,11 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
 }
 
 async function answerOf(args: readonly string[], options: GitOptions): Promise<string> {
-  const { gitTimeoutMs = answerMs, untilMs = Infinity } = options;
-  const timeout = Math.floor(Math.min(gitTimeoutMs, untilMs - performance.now()));
+  const { host, untilMs = Infinity } = options;
+  const timeout = Math.floor(Math.min(answerMs, untilMs - performance.now()));
   if (timeout <= 0) throw new CaiError('WORKSPACE', 'git was not asked, because that takes too long in all');
-  const asking = promisify(execFile)(programOf(options), [...harmless, ...args], {
-    env: environmentOf(options.host),
+  const asking = promisify(execFile)(programOf(host), [...harmless, ...args], {
+    env: environmentOf(host),
     timeout,
     killSignal: 'SIGKILL',
   });
@@ -76,7 +70,8 @@ export interface WorkingGit {
  */
 export function startGit(
   args: readonly string[],
-  options: GitOptions & {
+  options: {
+    readonly host: Host;
     readonly config?: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
     readonly limitMs?: number;
@@ -84,18 +79,15 @@ export function startGit(
 ): WorkingGit {
   const settings = (options.config ?? []).flatMap((each) => ['-c', each]);
   const alone = { GIT_ALLOW_PROTOCOL: '', GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1' };
-  const git = spawn(programOf(options), [...harmless, ...settings, ...args], {
+  const git = spawn(programOf(options.host), [...harmless, ...settings, ...args], {
     env: { ...environmentOf(options.host), ...alone, ...options.env },
     timeout: options.limitMs,
     killSignal: 'SIGKILL',
   });
   // Who writes to one that has ended hears why by `ended`.
   git.stdin.on('error', () => undefined);
-  const said: Buffer[] = [];
-  git.stderr.on('data', (chunk: Buffer) => {
-    said.push(chunk);
-    if (said.length > 8) said.shift();
-  });
+  let said = '';
+  git.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-maxLastWords)));
   const ended = once(git, 'close').then(
     ([status, signal]) => {
       if (status === 0) return;
@@ -104,8 +96,7 @@ export function startGit(
           'WORKSPACE',
           `git did not end within ${options.limitMs / 1_000} s: look for a pipe in the place of a file, such as .gitignore, with "find -type p"`,
         );
-      const last = printableLine(Buffer.concat(said).toString()).slice(-maxLastWords);
-      throw new CaiError('WORKSPACE', `git failed: ${last}`);
+      throw new CaiError('WORKSPACE', `git failed: ${printableLine(said)}`);
     },
     (reason: unknown) => {
       throw new CaiError('WORKSPACE', `git cannot be started: ${messageOf(reason)}`);
@@ -118,8 +109,9 @@ export function startGit(
 /** So much of what git complains of is told, in characters. */
 const maxLastWords = 300;
 
-function programOf({ git, host }: GitOptions): string {
-  const program = git ?? safeProgram('git', host);
+/** The `git` that PATH means, unless agents can change it. */
+function programOf(host: Host): string {
+  const program = safeProgram('git', host);
   if (program === undefined)
     throw new CaiError('WORKSPACE', 'no git was found outside of what agents can change');
   return program;
@@ -158,7 +150,6 @@ export interface UserGit {
   readonly identity: { readonly name?: string; readonly email?: string };
   /** `safe.directory`: folders of others that git may use, absolute, or `*`. */
   readonly safe: readonly string[];
-  /** Whether commits are to be signed. */
   readonly isSigning: boolean;
 }
 

@@ -22,15 +22,14 @@ export function isMountable(path: string): boolean {
   return ![...imageFolders, agentHome].some((folder) => isInside(path, folder) || isInside(folder, path));
 }
 
-/** A workspace's own path, if it can be mounted there: what an agent prints is then a path of the host. */
-export function mountPointOf(root: string): string {
-  return isMountable(root) ? root : fallbackMount;
-}
-
-/** Where the workspace is inside. Fails with `CaiError('CONFIG')` for a mount point that cannot be. */
+/**
+ * Where the workspace is inside: at its own path if that can be, so that what an agent prints is a path of the host. Fails
+ * with `CaiError('CONFIG')` for a mount point that cannot be.
+ */
 export function mountOf(root: string, host: Host): string {
   const forced = host.env.CAI_ACP_WORKSPACE_MOUNT;
-  if (forced === undefined || forced === fallbackMount) return forced ?? mountPointOf(root);
+  if (forced === fallbackMount) return forced;
+  if (forced === undefined) return isMountable(root) ? root : fallbackMount;
   if (isAbsolute(forced) && isMountable(posix.resolve(forced))) return posix.resolve(forced);
   throw new CaiError(
     'CONFIG',

@@ -2,12 +2,12 @@
  * What the user has agreed to, and what was first seen: the exact content of a repository's config file, and how wide the
  * workspace of a folder is. Small files in our state folder, one for each path, which no agent can write.
  */
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { replaceFile } from '../system/files/replace-file';
-import { unlessFails } from '../system/unless';
+import { replaceFile, writing } from '../system/files/replace-file';
+import { recordName } from '../system/state-folder';
+import { objectIn, unlessFails } from '../system/unless';
 
 /**
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it
@@ -29,11 +29,7 @@ export function recorded(state: string, kind: RecordKind, path: string): string 
 /** Takes the place of what was recorded of that path before. Fails with `CaiError('CONFIG')`. */
 export function record(state: string, kind: RecordKind, path: string, value: string): void {
   const file = fileOf(state, kind, path);
-  try {
-    replaceFile(file, `${JSON.stringify({ path, value })}\n`);
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${posix.dirname(file)} cannot be written: ${messageOf(reason)}`);
-  }
+  writing(posix.dirname(file), () => replaceFile(file, `${JSON.stringify({ path, value })}\n`));
 }
 
 /** Records of a path what has no record yet. Without a place for records, work goes on: the path is then as new. */
@@ -72,7 +68,6 @@ export function recordedRoots(state: string): string[] {
   return [...new Set(allRecorded(state, 'roots').flatMap(({ value }) => value ?? []))];
 }
 
-/** Every record of a kind, in no order. */
 export function allRecorded(state: string, kind: RecordKind): ReturnType<typeof recordIn>[] {
   const folder = posix.join(state, kind);
   const names = unlessFails(() => readdirSync(folder)) ?? [];
@@ -80,12 +75,10 @@ export function allRecorded(state: string, kind: RecordKind): ReturnType<typeof 
 }
 
 function fileOf(state: string, kind: RecordKind, path: string): string {
-  const name = createHash('sha256').update(path).digest('hex');
-  return posix.join(state, kind, `${name}.json`);
+  return posix.join(state, kind, `${recordName(path)}.json`);
 }
 
 function recordIn(file: string): { readonly path?: unknown; readonly value?: string } {
-  const read = () => JSON.parse(readFileSync(file, 'utf8')) as { path?: unknown; value?: unknown } | null;
-  const record = unlessFails(read);
-  return typeof record?.value === 'string' ? { path: record.path, value: record.value } : {};
+  const { path, value } = objectIn(unlessFails(() => readFileSync(file, 'utf8'))) ?? {};
+  return typeof value === 'string' ? { path, value } : {};
 }

@@ -166,5 +166,5 @@ function notAllowed(path: string): CaiError {
 }
 
 function refuse(path: string, why: string): CaiError {
-  return new CaiError('WORKSPACE', `${JSON.stringify(path)} ${why}`);
+  return new CaiError('WORKSPACE', `${quoted(path)} ${why}`);
 }

@@ -1,16 +1,27 @@
 import { Host } from '../../src/system/host';
-import { isMountable, mountOf, mountPointOf } from '../../src/workspace/mount';
+import { isMountable, mountOf } from '../../src/workspace/mount';
 
-describe('mountPointOf', () => {
+describe('mountOf', () => {
   it.each(['/home/u/app', '/Users/u/app', '/tmp/app', '/srv/app', '/var/www', '/rooted', '/home/agents/x'])(
     'is the path of the host itself: %s',
-    (root) => expect(mountPointOf(root)).toBe(root),
+    (root) => expect(mountOf(root, new Host({}))).toBe(root),
   );
 
   it.each(['/root/app', '/usr/src/app', '/etc/nixos', '/home/agent/app', '/run/user/1000/app', '/var/lib/x'])(
     'is a folder of its own for a path that the image needs: %s',
-    (root) => expect(mountPointOf(root)).toBe('/home/agent/workspace'),
+    (root) => expect(mountOf(root, new Host({}))).toBe('/home/agent/workspace'),
   );
+
+  test('is what the environment says, as far as that can be', () => {
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/srv/' }))).toBe('/srv');
+    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' }))).toBe(
+      '/home/agent/workspace',
+    );
+  });
+
+  test.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
+    expect(() => mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: mount }))).toThrow(/unset it/);
+  });
 });
 
 describe('isMountable', () => {
@@ -22,18 +33,4 @@ describe('isMountable', () => {
   );
 
   it.each(['/home/u', '/opt/data', '/mnt'])('allows %s', (path) => expect(isMountable(path)).toBe(true));
-});
-
-describe('mountOf', () => {
-  test('is what the environment says, as far as that can be', () => {
-    expect(mountOf('/home/u/x', new Host({}))).toBe('/home/u/x');
-    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/srv/' }))).toBe('/srv');
-    expect(mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: '/home/agent/workspace' }))).toBe(
-      '/home/agent/workspace',
-    );
-  });
-
-  test.each(['/etc', 'relative', '/home/agent', '/x/../run/cai'])('refuses %s', (mount) => {
-    expect(() => mountOf('/home/u/x', new Host({ CAI_ACP_WORKSPACE_MOUNT: mount }))).toThrow(/unset it/);
-  });
 });

@@ -13,6 +13,7 @@ import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Host } from '../../src/system/host';
+import { quoted } from '../../src/system/quoted';
 import { findWorkspace, rootNotice } from '../../src/workspace/root';
 import { newFolder } from '../support/temp-folder';
 
@@ -186,7 +187,7 @@ describe('findWorkspace', () => {
       newRepository('repository');
       const cwd = folder('repository/src');
 
-      const { root } = await findWorkspace(cwd, { host: new Host(env), git: join(place, 'missing/git') });
+      const { root } = await findWorkspace(cwd, { host: new Host({ ...env, PATH: folder('programs') }) });
 
       expect(root).toBe(cwd);
     });
@@ -214,7 +215,7 @@ describe('findWorkspace', () => {
     test('is not asked where nothing is named `.git`', async () => {
       const seen = join(place, 'seen');
 
-      await findWorkspace(folder('project/src'), { host: new Host(env), git: script(`: > ${seen}`) });
+      await findWorkspace(folder('project/src'), { host: withGit(`: > ${seen}`) });
 
       expect(existsSync(seen)).toBe(false);
     });
@@ -222,9 +223,9 @@ describe('findWorkspace', () => {
     test('gives git no input and no GIT_ variable', async () => {
       const cwd = repositoryFolder();
       const seen = join(place, 'seen');
-      const program = script(`{ cat; env; } > ${seen}`);
+      env = { ...env, GIT_DIR: '/x', GITHUB: 'kept' };
 
-      await findWorkspace(cwd, { host: new Host({ ...env, GIT_DIR: '/x', GITHUB: 'kept' }), git: program });
+      await findWorkspace(cwd, { host: withGit(`{ cat; env; } > ${seen}`) });
 
       expect(readFileSync(seen, 'utf8')).toMatch(/^GITHUB=kept$/m);
       expect(readFileSync(seen, 'utf8')).not.toMatch(/^GIT_/m);
@@ -340,6 +341,7 @@ describe('findWorkspace', () => {
       ),
       ['/no/such/folder', 'does not exist: create it, or open another folder'],
       ['/nul\0', 'cannot be the path of a folder'],
+      ['/no/\u202e', 'does not exist: create it, or open another folder'],
       [__filename, 'is not a folder: open the folder that it lies in'],
       [join(__filename, 'x'), 'is not a folder: open the folder that it lies in'],
       ['/', "cannot be a workspace, because it is the whole file system: open a project's folder instead"],
@@ -352,7 +354,7 @@ describe('findWorkspace', () => {
       await expect(rootOf(cwd)).rejects.toMatchObject({
         code: 'WORKSPACE',
         rpcCode: -32602,
-        message: `${JSON.stringify(cwd)} ${why}`,
+        message: `${quoted(cwd)} ${why}`,
       });
     });
 
@@ -379,10 +381,10 @@ async function rootOf(cwd: string): Promise<string> {
 
 /** The same with a git that hangs when it has written a line into the file `begun`, which it gets the time for. */
 async function rootByHanging(cwd: string, body: string): Promise<string> {
-  const options = { host: new Host(env), git: script(`cd ${place}; ${body}`) };
+  const host = withGit(`cd ${place}; ${body}`);
   let root = '';
-  for (let gitTimeoutMs = 500; !hasBegun(); gitTimeoutMs *= 2)
-    ({ root } = await findWorkspace(cwd, { ...options, gitTimeoutMs }));
+  for (let ms = 500; !hasBegun(); ms *= 2)
+    ({ root } = await findWorkspace(cwd, { host, untilMs: performance.now() + ms }));
   return root;
 }
 
@@ -425,9 +427,10 @@ function gitTopLevel(cwd: string): string {
   return git(cwd, 'rev-parse', '--show-toplevel').trim();
 }
 
-function script(body: string): string {
-  const path = join(place, 'program');
-  writeFileSync(path, `#!/bin/sh\n${body}\n`);
-  chmodSync(path, 0o755);
-  return path;
+/** A machine whose git is this script. */
+function withGit(body: string): Host {
+  const programs = folder('programs');
+  writeFileSync(join(programs, 'git'), `#!/bin/sh\n${body}\n`);
+  chmodSync(join(programs, 'git'), 0o755);
+  return new Host({ ...env, PATH: `${programs}:${env.PATH}` });
 }

@@ -1,7 +1,9 @@
 /**
  * One agent of the ACP registry, as far as it can be installed on Linux. A stranger wrote it: what could do more than
  * install and start a program there is refused. Source: FORMAT.md and agent.schema.json of agentclientprotocol/registry.
- */ import { printableLine } from '../../system/quoted';
+ */
+import { printableLine } from '../../system/quoted';
+import { isObject } from '../../system/unless';
 
 interface Start {
   readonly args: readonly string[];
@@ -13,7 +15,6 @@ interface Start {
 export interface PackageDistribution extends Start {
   /** Its name, for PyPI perhaps with extras: `name[extra]`. */
   readonly name: string;
-  /** The exact version. */
   readonly version: string;
   /** The program of the package; absent: the one that `npx` or `uvx` would start. */
   readonly cmd?: string;
@@ -149,9 +150,8 @@ function startIn({ args = [], env = {} }: Json): Start {
 }
 
 function objectOf(value: unknown, what: string): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error(`${what} is no object`);
-  return value as Json;
+  if (!isObject(value)) throw new Error(`${what} is no object`);
+  return value;
 }
 
 function textIn(object: Json, key: string): string {

@@ -15,7 +15,6 @@ export interface RegistryUpdate extends Pick<DatedDocument, 'dropped' | 'takenAt
   readonly added: readonly string[];
   /** Those that are the same agent in another version, or another form of it. */
   readonly changed: readonly string[];
-  /** Those that are gone. */
   readonly removed: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-/** How commands end containers, not those in which something runs without a word, and remove what they have shown. */
+/** How `cai stop` and `cai rm` end containers: not those in which something runs, without a word. */
 import { countSupervisors, type ContainerProcess } from '../../container/engine/container-processes';
 import type { Engine } from '../../container/engine/engine';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError } from '../../errors';
 import type { OwnContainer } from '../../container/user-containers';
 import { printable, printableLine } from '../../system/quoted';
 import { confirm, tell } from '../support/terminal';
@@ -33,34 +33,6 @@ export async function endContainers(
 /** Resolves when each of them is done; rejects with the first failure, but only after all have ended. */
 export async function allDone(work: readonly Promise<void>[]): Promise<void> {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason;
-}
-
-/** Something that a command has shown and may remove. */
-export interface Part {
-  readonly kind: string;
-  readonly name: string;
-  readonly remove: () => void | Promise<void>;
-}
-
-/**
- * Removes one after another, and tells which stay; resolves with those that are gone. Rejects with the first failure that
- * `isEnd`.
- */
-export async function removeEach<P extends Part>(
-  parts: readonly P[],
-  isEnd: (reason: unknown) => boolean = () => false,
-): Promise<P[]> {
-  const gone: P[] = [];
-  for (const part of parts) {
-    try {
-      await part.remove();
-      gone.push(part);
-    } catch (reason) {
-      if (isEnd(reason)) throw reason;
-      tell(`the ${part.kind} ${part.name} stays: ${messageOf(reason)}`);
-    }
-  }
-  return gone;
 }
 
 const own = /\/run\/cai\/(?:keeper|supervisor)\b|^sshd: |\/usr\/sbin\/sshd |^porter\b/;

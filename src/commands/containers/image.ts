@@ -17,7 +17,6 @@ export const presets: Readonly<Record<string, readonly string[]>> = {
   java: ['default-jdk-headless', 'maven'],
 };
 
-/** Changes the user's configuration; resolves with 0. */
 export const run = declare({
   name: 'image',
   description: `Adds programs to the images of all agents: "apt" in [image] of the configuration. "cai build

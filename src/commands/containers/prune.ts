@@ -3,19 +3,13 @@ import { lstatSync } from 'node:fs';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
-import type { DiskUse } from '../../container/engine/engine-info';
-import { unusedImages } from '../../container/image/unused-images';
-import { shortId } from '../../container/image/image-tag';
-import { removeWithServices } from '../../container/services';
-import { isCopyVolume, isFolderVolume } from '../../container/spec/spec';
-import { orphanedServices, ownContainers, ownVolumes, volumesUsed } from '../../container/user-containers';
 import { duration } from '../../config/config-kinds';
 import { CaiError, errorCodeOf } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { bytesText, confirm, table, tell } from '../support/terminal';
-import { removeEach, type Part } from './end-containers';
+import { imagesIn, leftoversIn, removeAll } from './leftovers';
 import { connectEngine } from './selection';
 
 interface Options {
@@ -25,12 +19,6 @@ interface Options {
   /** In milliseconds. */
   readonly unused?: number;
   readonly context?: string;
-}
-
-interface Leftover extends Part {
-  readonly because: string;
-  /** What its end gives back; undefined: the engine does not tell. */
-  readonly bytes: number | undefined;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
@@ -67,7 +55,12 @@ function parseDuration(text: string): number {
 async function prune(options: Options, host: Host): Promise<number> {
   const { yes, dryRun, context } = options;
   const engine = await connectEngine(host, context);
-  const leftovers = await leftoversOf(engine, host.user.uid, wishOf(engine, host, options));
+  const { isGone, why } = wishOf(engine, host, options);
+  const use = await engine.diskUse?.();
+  const leftovers = [
+    ...(await leftoversIn(engine, host.user.uid, use, { why, endsRunning: false })),
+    ...imagesIn(engine, use, { withAgents: options.all === true, isGone }),
+  ];
   if (leftovers.length === 0) {
     tell('nothing to remove');
     return 0;
@@ -80,22 +73,19 @@ async function prune(options: Options, host: Host): Promise<number> {
     !(await confirm('Remove these?', 'Use --yes to remove these, or --dry-run to see them.'))
   )
     return 1;
-  const gone = await removeEach(leftovers, isEnd);
+  const gone = await removeAll(leftovers, isFatal);
   const bytes = gone.reduce((sum, { bytes: own = 0 }) => sum + own, 0);
   tell(`removed${bytes === 0 ? '' : `, which gives back ${bytesText(bytes)}`}`);
   return gone.length === leftovers.length ? 0 : 1;
 }
 
-/** What is looked for. */
-interface Wish {
-  /** Also images of agents that no container has. */
-  readonly withAgents: boolean;
-  readonly isGone: (root: string | undefined) => boolean;
-  /** Why nothing of a workspace is needed any more; `undefined`: it may be needed. */
-  readonly why: (root: string | undefined) => string | undefined;
+/** A bug, or the engine is gone. */
+function isFatal(reason: unknown): boolean {
+  return !(reason instanceof CaiError) || ['NO_ENGINE', 'NOT_READY'].includes(reason.code);
 }
 
-function wishOf(engine: Engine, { folders }: Host, { all, unused }: Options): Wish {
+/** `why`: as `leftoversIn` wants it. */
+function wishOf(engine: Engine, { folders }: Host, { unused }: Options) {
   // Another machine's engine may have containers of workspaces that are on a third one.
   const isGone = (root: string | undefined) => engine.isElsewhere !== true && isNowhere(root);
   const why = (root: string | undefined) => {
@@ -104,69 +94,7 @@ function wishOf(engine: Engine, { folders }: Host, { all, unused }: Options): Wi
     if (unused === undefined || usedAt === undefined || Date.now() - usedAt < unused) return undefined;
     return `${root} was last used on ${new Date(usedAt).toISOString().slice(0, 10)}`;
   };
-  return { withAgents: all === true, isGone, why };
-}
-
-/** In the order in which they have to go. */
-async function leftoversOf(engine: Engine, uid: number, wish: Wish): Promise<Leftover[]> {
-  const { why } = wish;
-  const use = await engine.diskUse?.();
-  const containers = await ownContainers(engine, uid);
-  const going = containers.filter(
-    ({ workspace, state }) => state !== 'running' && why(workspace) !== undefined,
-  );
-  const staying = containers.filter((each) => !going.includes(each));
-  const needed = new Set(staying.flatMap(volumesUsed));
-  const orphans = await orphanedServices(engine, uid, containers);
-  const volumes = (await ownVolumes(engine, uid)).filter(
-    ({ name, workspace }) => why(workspace) !== undefined && !needed.has(name),
-  );
-  return [
-    ...going.map((container): Leftover => ({
-      ...{ kind: 'container', name: container.name, because: why(container.workspace) ?? '' },
-      bytes: use?.containers.get(container.id),
-      remove: () => removeWithServices(engine, container),
-    })),
-    ...orphans.map(({ id, name }): Leftover => ({
-      ...{
-        kind: 'container',
-        name,
-        because: 'the container that it served is gone',
-        bytes: use?.containers.get(id),
-      },
-      remove: () => engine.removeContainer(id),
-    })),
-    ...volumes.map(({ name, workspace, agent, service }): Leftover => {
-      const ofAgent = isFolderVolume(name) ? 'a folder of it' : `the data of ${service ?? agent}`;
-      const what = isCopyVolume(name) ? 'its copy' : ofAgent;
-      return {
-        ...{
-          kind: 'volume',
-          name,
-          because: `${why(workspace) ?? ''}: ${what}`,
-          bytes: use?.volumes.get(name),
-        },
-        remove: () => engine.removeVolume(name),
-      };
-    }),
-    ...imagesOf(engine, use, wish),
-  ];
-}
-
-function imagesOf(
-  { images }: Engine,
-  use: DiskUse | undefined,
-  which: Parameters<typeof unusedImages>[1],
-): Leftover[] {
-  return unusedImages(use?.images ?? [], which).map(({ image, because }) => ({
-    kind: 'image',
-    name: image.tags[0] ?? shortId(image.id),
-    because,
-    bytes: image.bytes - image.sharedBytes,
-    remove: async () => {
-      for (const name of image.tags.length === 0 ? [image.id] : image.tags) await images.remove(name);
-    },
-  }));
+  return { isGone, why };
 }
 
 /** Only what is certainly not there: a folder that cannot be looked at may be there. */
@@ -180,7 +108,3 @@ function isNowhere(root: string | undefined): boolean {
     return code === 'ENOENT' || code === 'ENOTDIR';
   }
 }
-
-/** Where the engine does not answer, nothing else can be removed either. */
-const isEnd = (reason: unknown): boolean =>
-  !(reason instanceof CaiError) || ['NO_ENGINE', 'NOT_READY'].includes(reason.code);

@@ -12,12 +12,10 @@ import { common } from '../support/command';
 import type { TargetOptions } from './target';
 import { namedRoot } from '../support/named-root';
 
-/** Values of `selectionOptions`. */
 export type SelectionOptions = Pick<TargetOptions, 'workspace' | 'agent' | 'context'> & {
   readonly all?: true;
 };
 
-/** The arguments of commands about existing containers. */
 export const selectionArguments = [
   ['[container...]', 'names from "cai ps" (default: all of the current workspace)'],
 ] as const;

@@ -36,7 +36,6 @@ import { findCheckedWorkspace } from '../../workspace/trust';
 import { common } from '../support/command';
 import { briefly, voiceOf, type Voice } from './voice';
 
-/** Values of `targetOptions`. */
 export interface TargetOptions {
   /** A folder in the workspace; `false`: none. */
   readonly workspace?: string | false;
@@ -70,14 +69,11 @@ const explainMs = 8_000;
 
 /** What a container is to be, and where; all commands without a workspace share one. */
 export interface Wanted {
-  /** `undefined`: none. */
   readonly workspace: Workspace | undefined;
-  /** In effect. */
   readonly config: Config;
   readonly settings: Settings;
   readonly image: ImageRequest;
   readonly engine: Engine;
-  /** Whether a container that is there is replaced. */
   readonly isFresh: boolean;
   /** Of the workspace, where the container has a copy of it. */
   readonly copy: WorkspaceCopy | undefined;

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import { statusLine } from '../../rpc/status';
 import type { WorkspaceConfig } from '../../config/effective-config';
 import { openProgress, type Progress } from '../../container/image/progress';
-import { printable } from '../../system/quoted';
+import { tell } from '../support/terminal';
 
 /**
  * Whom to tell what happens before a command runs: `tell` takes a sentence, `progress` is told of what takes long, `wait` what
@@ -18,26 +18,23 @@ export type Voice = Readonly<{
 /** To the program that watches the command as data; to a person we say who speaks. */
 export function voiceOf(isQuiet: boolean, status: Writable | undefined): Voice {
   if (status === undefined) {
-    const tell = (notice: string): void => {
-      if (!isQuiet) process.stderr.write(`cai: ${printable(notice)}\n`);
-    };
     const progress = openProgress(process.stderr, isQuiet);
-    return { tell, progress, wait: (why) => (why === undefined ? progress.end() : progress.begin(why)) };
+    const wait = (why: string | undefined) => (why === undefined ? progress.end() : progress.begin(why));
+    return { tell: (notice) => isQuiet || tell(notice), progress, wait };
   }
   const say = (kind: 'notice' | 'delay', text: string) => status.write(statusLine({ kind, text }));
-  const tell = (notice: string): void => void say('notice', notice);
   const progress = openProgress({ write: (text) => say('delay', String(text).trimEnd()) }, false);
   const end = (): void => {
     progress.end();
     status.write(statusLine({ kind: 'resumed' }));
   };
   return {
-    tell,
+    tell: (notice) => say('notice', notice),
     progress: {
       begin: (what) => progress.begin(what),
       report: (event) => progress.report(event),
       // What is only to be read keeps nobody waiting.
-      say: tell,
+      say: (sentence) => say('notice', sentence),
       end,
     },
     wait: (why) => {

@@ -16,8 +16,14 @@ export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail' | 'skip';
   readonly detail: string;
   /** What to do, where the detail does not say so. */
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
 }
+
+const finding =
+  (status: Finding['status']) =>
+  (detail: string, remedy?: string): Finding => ({ status, detail, remedy });
+
+export const [ok, warn, fail] = [finding('ok'), finding('warn'), finding('fail')];
 
 export type Check = { readonly name: string } & Finding;
 

@@ -5,7 +5,7 @@ import { NoWall, type Allowances, type ContainerPlan, type Engine } from '../../
 import { containerUser } from '../../container/spec/container-user';
 import { ownerLabels } from '../../container/spec/spec';
 import { messageOf } from '../../errors';
-import { need, type Facts, type Finding } from './checks';
+import { ok, warn, need, type Facts, type Finding } from './checks';
 
 /** Of a container in which nothing but the test of the network happens. */
 const trialMemoryBytes = 2 ** 27;
@@ -18,7 +18,7 @@ function allowances(facts: Facts): Allowances | undefined {
 export async function rights(facts: Facts): Promise<Finding | undefined> {
   const missing = await allowances(facts)?.missingRights();
   if (missing === undefined) return undefined;
-  if (missing.length === 0) return { status: 'ok', detail: 'you have all that containers need' };
+  if (missing.length === 0) return ok('you have all that containers need');
   const told = new Map<string, string[]>();
   for (const { right, without } of missing) told.set(without, [...(told.get(without) ?? []), right]);
   const detail = [...told].map(([without, which]) => `you lack ${which.join(', ')}: ${without}`).join('; ');
@@ -32,10 +32,10 @@ export async function quota(facts: Facts): Promise<Finding | undefined> {
   const uses = (await allowances(facts)?.quotas()) ?? [];
   if (uses.length === 0) return undefined;
   const detail = uses.map(({ what, used, limit }) => `${what}: ${used} of ${limit}`).join(', ');
-  if (!uses.some(({ isUsedUp }) => isUsedUp)) return { status: 'ok', detail };
+  if (!uses.some(({ isUsedUp }) => isUsedUp)) return ok(detail);
   const remedy =
     'remove containers that you do not need (cai ps --all, cai rm), or have the administrator raise the ResourceQuota';
-  return { status: 'warn', detail, remedy };
+  return warn(detail, remedy);
 }
 
 /** Starts and removes a container without a network, to see whether it reaches a network. */
@@ -44,34 +44,33 @@ export async function wall(facts: Facts): Promise<Finding | undefined> {
   const { client, about } = need(facts, 'engine');
   const { settings, config } = need(facts, 'configured');
   if (config.network.egress === 'open')
-    return {
-      status: 'ok',
-      detail: 'not tried, as containers have all of the network: network.egress = "open"',
-    };
-  const { user } = await containerUser(settings.hostUser, settings.workspace, about.isRootless);
+    return ok('not tried, as containers have all of the network: network.egress = "open"');
   const failure = await startOnce(client, {
-    image: need(facts, 'image').id,
-    user: `${user.uid}:${user.gid}`,
-    command: ['/bin/true'],
-    workingFolder: '/',
-    env: {},
+    ...(await bareContainer(facts, '/bin/true')),
     labels: ownerLabels(settings),
     volumeLabels: {},
     mounts: [],
     rights: { ...noRights, memoryBytes: trialMemoryBytes, seccomp: about.seccomp },
-    cpus: 0,
-    extraHosts: [],
     isTemporary: true,
   }).catch((reason: unknown) => reason);
   if (failure instanceof NoWall) throw failure;
   if (failure !== undefined) {
     const remedy = 'mend that and try again; until then, a container that would have a network does not run';
-    return { status: 'warn', detail: `this could not be tried: ${messageOf(failure)}`, remedy };
+    return warn(`this could not be tried: ${messageOf(failure)}`, remedy);
   }
   const except = config.kubernetes.allowsOwnNode
     ? ', but for its own node, which was not tried: kubernetes.allow_own_node = true'
     : '';
-  return { status: 'ok', detail: `a container without a network was started, and reached nothing${except}` };
+  return ok(`a container without a network was started, and reached nothing${except}`);
+}
+
+/** Of the plan for a container: the image of the agent, the user that it has, and one program without arguments. */
+export async function bareContainer(facts: Facts, program: string) {
+  const { about } = need(facts, 'engine');
+  const { settings } = need(facts, 'configured');
+  const { user } = await containerUser(settings.hostUser, settings.workspace, about.isRootless);
+  const place = { workingFolder: '/', env: {}, cpus: 0, extraHosts: [] };
+  return { ...place, image: need(facts, 'image').id, user: `${user.uid}:${user.gid}`, command: [program] };
 }
 
 /** Rejects if it cannot be started, which says why. */

@@ -14,7 +14,7 @@ import { containerName, dataFolder, label } from '../../container/spec/spec';
 import { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import { need, Skipped, type Facts, type Finding } from './checks';
+import { fail, ok, warn, need, Skipped, type Facts, type Finding } from './checks';
 import { installedBy } from './engine';
 
 /** What is known before a container is looked at. Throws `Skipped`. */
@@ -27,7 +27,6 @@ function basis(facts: Facts) {
   return { client, ...configured };
 }
 
-/** As `basis`, with the container, which is there. */
 function known(facts: Facts) {
   return { ...basis(facts), info: need(facts, 'container') };
 }
@@ -38,25 +37,18 @@ export async function container(facts: Facts): Promise<Finding> {
   const name = containerName(settings);
   const info = await client.inspectContainer(name);
   facts.container = info;
-  if (info === undefined) return { status: 'ok', detail: `${name} is not there: the first command makes it` };
+  if (info === undefined) return ok(`${name} is not there: the first command makes it`);
   const { state, exitCode, isOomKilled, isRunning } = info;
-  if (state === 'paused')
-    return { status: 'fail', detail: `${name} is paused`, remedy: `docker unpause ${name}` };
-  if (!isRunning && isOomKilled) {
-    const remedy = 'raise container.memory in the configuration';
-    return { status: 'warn', detail: `${name} was ended for using too much memory`, remedy };
-  }
+  if (state === 'paused') return fail(`${name} is paused`, `docker unpause ${name}`);
+  if (!isRunning && isOomKilled)
+    return warn(`${name} was ended for using too much memory`, 'raise container.memory in the configuration');
   if (!isRunning && exitCode !== 0)
-    return {
-      status: 'warn',
-      detail: `${name} ${endedBy(exitCode)}`,
-      remedy: `see: ${client.lookCommand(name)}`,
-    };
+    return warn(`${name} ${endedBy(exitCode)}`, `see: ${client.lookCommand(name)}`);
   const count = isRunning ? await countCommands(client, info.id) : 0;
   const outdated = outdatedFinding(facts, info, count);
   if (outdated !== undefined) return outdated;
-  if (!isRunning) return { status: 'ok', detail: `${name} does not run: the next command starts it` };
-  return { status: 'ok', detail: `${name} runs, with ${count === 1 ? '1 command' : `${count} commands`}` };
+  if (!isRunning) return ok(`${name} does not run: the next command starts it`);
+  return ok(`${name} runs, with ${count === 1 ? '1 command' : `${count} commands`}`);
 }
 
 /** What is to be said of a container that would not be made so now; `undefined`: nothing. */
@@ -66,13 +58,13 @@ function outdatedFinding(facts: Facts, info: ContainerInfo, count: number): Find
   if (replaced !== undefined) {
     const detail = `${info.name} has another folder than the one that is ${quoted(replaced)} now`;
     return count === 0
-      ? { status: 'warn', detail, remedy: 'nothing to do: the next command recreates it' }
-      : { status: 'fail', detail, remedy: replacedRemedy(settings.workspace ?? replaced) };
+      ? warn(detail, 'nothing to do: the next command recreates it')
+      : fail(detail, replacedRemedy(settings.workspace ?? replaced));
   }
   const hasOldImage = facts.image !== undefined && facts.image.id !== info.imageId;
   if (!hasOldImage && !changesOf(info.labels, settings).has('settings')) return undefined;
   const remedy = 'nothing to do: it is recreated when no command runs in it; at once with "cai exec --fresh"';
-  return { status: 'warn', detail: `${info.name} was made for another configuration or image`, remedy };
+  return warn(`${info.name} was made for another configuration or image`, remedy);
 }
 
 /** Whether the container is what our record of it says. */
@@ -80,7 +72,7 @@ export function asMade(facts: Facts): Finding {
   const { info, settings } = known(facts);
   const tampering = tamperingOf(info, settings);
   if (tampering !== undefined) throw tampering;
-  return { status: 'ok', detail: 'its mounts, user and rights are those that it was made with' };
+  return ok('its mounts, user and rights are those that it was made with');
 }
 
 /** As `known`, with what a connection needs. Throws `Skipped` for a container that does not run. */
@@ -97,19 +89,16 @@ const script = `printf '%s\\n' "$(command -v "$1")" "$(stat -c %u:%g "$2")"`;
 /** Whether a command can be run inside. */
 export async function ssh(facts: Facts): Promise<Finding> {
   const { client, info, privateKey } = running(facts);
-  const hostKey = info.labels[label.hostKey] ?? '';
-  const connect = () => client.connectTo(info);
   const beganAt = performance.now();
   let connection: SshConnection | undefined;
   let connectedAt: number;
   try {
-    const lookCommand = client.lookCommand(info.name);
     connection = await SshConnection.open({
-      connect,
-      hostKey,
+      connect: () => client.connectTo(info),
+      hostKey: info.labels[label.hostKey] ?? '',
       privateKey,
       container: info.name,
-      lookCommand,
+      lookCommand: client.lookCommand(info.name),
     });
     connectedAt = performance.now();
     facts.inside = await lookInside(connection, facts);
@@ -120,7 +109,7 @@ export async function ssh(facts: Facts): Promise<Finding> {
   }
   const connectMs = Math.round(connectedAt - beganAt);
   const commandMs = Math.round(performance.now() - connectedAt);
-  return { status: 'ok', detail: `connected in ${connectMs} ms; a command took ${commandMs} ms` };
+  return ok(`connected in ${connectMs} ms; a command took ${commandMs} ms`);
 }
 
 async function lookInside(connection: SshConnection, facts: Facts): Promise<NonNullable<Facts['inside']>> {
@@ -142,37 +131,32 @@ async function lookInside(connection: SshConnection, facts: Facts): Promise<NonN
 export function agent(facts: Facts): Finding {
   const { agent: meant, config, settings } = running(facts);
   const { program } = need(facts, 'inside');
-  if (program !== '') return { status: 'ok', detail: `${meant.name}: ${program}` };
+  if (program !== '') return ok(`${meant.name}: ${program}`);
   const recreate = 'then cai exec --fresh -- true';
   const lacking = installedBy(imageRequestOf(facts.host, config, settings.workspace, meant.name));
   const remedy =
     lacking === undefined
       ? `cai build ${meant.name}, ${recreate}; or ${meant.remedy}`
       : `${lacking}, ${recreate}`;
-  return { status: 'fail', detail: `${meant.command[0]} is not in the container`, remedy };
+  return fail(`${meant.command[0]} is not in the container`, remedy);
 }
 
 /** Whether the agent has a volume of ours for its data, in which it can write. */
 export async function data(facts: Facts): Promise<Finding> {
   const { client, settings, info } = known(facts);
   const mount = info.mounts.find(({ target }) => target === dataFolder);
-  if (mount?.type !== 'volume') {
-    const remedy = 'use --fresh to recreate the container';
-    return { status: 'fail', detail: 'the agent has no data volume', remedy };
-  }
+  if (mount?.type !== 'volume')
+    return fail('the agent has no data volume', 'use --fresh to recreate the container');
   const own = await ownVolumes(client, settings.hostUser.uid);
-  if (!own.some(({ name }) => name === mount.source)) {
-    return {
-      status: 'warn',
-      detail: `the volume ${mount.source} was not made by cai`,
-      remedy: `"cai rm --volumes" will not remove it; docker volume rm ${mount.source} does`,
-    };
-  }
+  if (!own.some(({ name }) => name === mount.source))
+    return warn(
+      `the volume ${mount.source} was not made by cai`,
+      `"cai rm --volumes" will not remove it; docker volume rm ${mount.source} does`,
+    );
   const owner = facts.inside?.owner ?? info.user;
-  if (owner === info.user) return { status: 'ok', detail: mount.source };
-  return {
-    status: 'fail',
-    detail: `the volume ${mount.source} belongs to ${owner}, and commands run as ${info.user}`,
-    remedy: 'remove it with "cai rm --volumes": what the agent keeps is lost',
-  };
+  if (owner === info.user) return ok(mount.source);
+  return fail(
+    `the volume ${mount.source} belongs to ${owner}, and commands run as ${info.user}`,
+    'remove it with "cai rm --volumes": what the agent keeps is lost',
+  );
 }

@@ -21,33 +21,33 @@ import {
 import { offerMoves, signIns } from './sign-ins';
 
 /** In their order: a check needs only what those before it have found out. */
-const looks: readonly (readonly [name: string, look: Look])[] = [
-  ['node', node],
-  ['workspace', workspace],
-  ['state folder', stateFolder],
-  ['keys', keys],
-  ['configuration', configuration],
-  ['protection', protection],
-  ['network', network],
-  ['credentials', credentials],
-  ['editor', editor],
-  ['context', context],
-  ['engine', engine],
-  ['rights', rights],
-  ['quota', quota],
-  ['shares', shares],
-  ['user', user],
-  ['memory', memory],
-  ['disk', disk],
-  ['image', image],
-  ['wall', wall],
-  ['container', container],
-  ['as made', asMade],
-  ['ssh', ssh],
-  ['agent', agent],
-  ['data', data],
-  ['sign-ins', signIns],
-];
+const looks = {
+  node,
+  workspace,
+  'state folder': stateFolder,
+  keys,
+  configuration,
+  protection,
+  network,
+  credentials,
+  editor,
+  context,
+  engine,
+  rights,
+  quota,
+  shares,
+  user,
+  memory,
+  disk,
+  image,
+  wall,
+  container,
+  'as made': asMade,
+  ssh,
+  agent,
+  data,
+  'sign-ins': signIns,
+} satisfies Readonly<Record<string, Look>>;
 
 /** Writes what it finds to stdout; resolves with 0 if no check failed, else with 1. */
 export const run = declare<Facts['wanted'] & { readonly json?: true }>({
@@ -62,7 +62,7 @@ async function report(wanted: Facts['wanted'], isJson: boolean, host: Host): Pro
   const { stdout } = process;
   const facts: Facts = { host, wanted };
   const paint = paintFor(host);
-  const checks = await runChecks(looks, facts, (check) => {
+  const checks = await runChecks(Object.entries(looks), facts, (check) => {
     if (!isJson) stdout.write(lineOf(check, paint));
   });
   const count = (status: Check['status']) => checks.filter((check) => check.status === status).length;

@@ -8,7 +8,7 @@ import { imageRequestOf, type ImageRequest } from '../../container/image/image-r
 import { notShared, notSharedStatus } from '../../container/spec/shared-folders';
 import { containerUser } from '../../container/spec/container-user';
 import { containerName, rightsOf } from '../../container/spec/spec';
-import { need, type Facts, type Finding } from './checks';
+import { fail, ok, warn, need, type Facts, type Finding } from './checks';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
 const enoughMemoryBytes = 2 * 2 ** 30;
@@ -32,7 +32,7 @@ const remediesOfOthers: Partial<Record<keyof typeof remedies, string>> = {
 export function context(facts: Facts): Finding {
   const { host, wanted, configured } = facts;
   facts.named = findEngine(host, configured?.config, wanted.context);
-  return { status: 'ok', detail: facts.named.shown };
+  return ok(facts.named.shown);
 }
 
 /** Whether it answers, and whether it can do what containers need. */
@@ -43,19 +43,16 @@ export async function engine(facts: Facts): Promise<Finding> {
   const { osType, can } = about;
   const name =
     about.machine === undefined ? about.name : `${about.name}, on another machine: ${about.machine}`;
-  if (osType !== 'linux') {
-    const remedy = 'switch it to Linux containers';
-    return { status: 'fail', detail: `${name}: its containers are ${osType}`, remedy };
-  }
+  if (osType !== 'linux')
+    return fail(`${name}: its containers are ${osType}`, 'switch it to Linux containers');
   const lacking = (Object.keys(remedies) as (keyof typeof remedies)[]).filter((each) => !can[each]);
-  if (lacking.length === 0) return { status: 'ok', detail: name };
+  if (lacking.length === 0) return ok(name);
   const own = client.allowances === undefined ? remedies : { ...remedies, ...remediesOfOthers };
   const all = new Set(lacking.map((each) => own[each]));
-  return {
-    status: 'warn',
-    detail: `${name}: it cannot ${lacking.map((each) => capabilities[each]).join(', ')}`,
-    remedy: [...all].join('; '),
-  };
+  return warn(
+    `${name}: it cannot ${lacking.map((each) => capabilities[each]).join(', ')}`,
+    [...all].join('; '),
+  );
 }
 
 /** Whether folders can be the same on the engine's machine; said only where that is another one. */
@@ -67,11 +64,8 @@ export async function shares(facts: Facts): Promise<Finding | undefined> {
   const info = await client.inspectContainer(containerName(settings));
   if (info?.exitCode === notSharedStatus && !info.isRunning)
     throw notShared(about.machine, info, await client.logsTail(info.id, 5));
-  const isCompared = info?.isRunning === true;
-  const detail = isCompared
-    ? `the container's folders are the same on ${about.machine} as here`
-    : `whether the container's folders are the same on ${about.machine} is seen when it starts`;
-  return { status: 'ok', detail };
+  if (info?.isRunning === true) return ok(`the container's folders are the same on ${about.machine} as here`);
+  return ok(`whether the container's folders are the same on ${about.machine} is seen when it starts`);
 }
 
 /** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */
@@ -79,9 +73,9 @@ export async function user(facts: Facts): Promise<Finding> {
   const { about } = need(facts, 'engine');
   const { hostUser, workspace } = need(facts, 'configured').settings;
   const { user, notice, remedy } = await containerUser(hostUser, workspace, about.isRootless);
-  if (remedy !== undefined) return { status: 'warn', detail: notice!, remedy };
+  if (remedy !== undefined) return warn(notice!, remedy);
   const whose = user.uid === 0 ? ', which is you on this rootless engine' : '';
-  return { status: 'ok', detail: notice ?? `commands run with the user id ${user.uid}${whose}` };
+  return ok(notice ?? `commands run with the user id ${user.uid}${whose}`);
 }
 
 /** How much memory commands have together. */
@@ -97,11 +91,9 @@ export function memory(facts: Facts): Finding {
   // Of a cluster nobody knows which node it will be.
   const ofAll = all === Number.MAX_SAFE_INTEGER ? '' : `, of ${inGiB(all)}`;
   const detail = `${inGiB(memoryBytes)} for a container${ofAll}`;
-  if (memoryBytes > all) {
-    return { status: 'warn', detail, remedy: 'lower container.memory in the configuration' };
-  }
-  if (memoryBytes >= enoughMemoryBytes) return { status: 'ok', detail };
-  return { status: 'warn', detail, remedy: 'raise container.memory, or give the engine’s machine more' };
+  if (memoryBytes > all) return warn(detail, 'lower container.memory in the configuration');
+  if (memoryBytes >= enoughMemoryBytes) return ok(detail);
+  return warn(detail, 'raise container.memory, or give the engine’s machine more');
 }
 
 /** Storage that can limit a container's layer: `storage-opt size`. Source: Docker's documentation of `docker run`. */
@@ -116,7 +108,7 @@ export function disk(facts: Facts): Finding {
     storage === undefined
       ? ''
       : `; the engine's own quotas are not used (${storage} ${withQuota.test(storage) ? 'has them for layers alone' : 'has none'})`;
-  return { status: 'ok', detail: `${most}, which the container's first process keeps${quota}` };
+  return ok(`${most}, which the container's first process keeps${quota}`);
 }
 
 function inGiB(bytes: number): string {
@@ -145,6 +137,6 @@ export async function image(facts: Facts): Promise<Finding> {
     return { status: first ? 'warn' : 'fail', detail, remedy: lacking ?? `cai build ${agent.name}` };
   }
   const notice = imageNotice(request, found);
-  if (notice !== undefined) return { status: 'warn', detail: notice };
-  return { status: 'ok', detail: `${tag}, ${shortId(found.id)}` };
+  if (notice !== undefined) return warn(notice);
+  return ok(`${tag}, ${shortId(found.id)}`);
 }

@@ -16,15 +16,15 @@ import { stateRemedy, tryState } from '../../system/state-folder';
 import { checkLinks, checkRoot } from '../../workspace/trust';
 import { chosenAgent } from '../containers/target';
 import { desktopProblem, wholeCommand } from '../support/editor-command';
-import { need, Skipped, type Facts, type Finding } from './checks';
+import { fail, ok, warn, need, Skipped, type Facts, type Finding } from './checks';
 
 /** The version that runs us, against the one that the package asks for. */
 export function node(): Finding {
   const wanted = engines.node.replace('>=', '');
   const found = process.versions.node;
   const isNewEnough = found.localeCompare(wanted, undefined, { numeric: true }) >= 0;
-  if (isNewEnough) return { status: 'ok', detail: found };
-  return { status: 'fail', detail: `${found} is too old`, remedy: `install Node ${wanted} or newer` };
+  if (isNewEnough) return ok(found);
+  return fail(`${found} is too old`, `install Node ${wanted} or newer`);
 }
 
 /** The workspace of a folder; without a folder that of the current one, if it can be in one. Records nothing. */
@@ -37,19 +37,19 @@ export async function workspace(facts: Facts): Promise<Finding> {
   });
   if (typeof found === 'string') {
     facts.place = { root: undefined };
-    return { status: 'warn', detail: found, remedy: 'name one: cai doctor --workspace FOLDER' };
+    return warn(found, 'name one: cai doctor --workspace FOLDER');
   }
   const { root, cwd } = found;
   await checkLinks(host.folders.state, found);
   checkRoot(host.folders.state, cwd, root, true);
   facts.place = { root };
   const foreign = rootNotice(found);
-  if (foreign !== undefined) return { status: 'warn', detail: foreign };
+  if (foreign !== undefined) return warn(foreign);
   const mount = mountOf(root, host);
   const where = mount === root ? 'under its own path' : `at ${mount}`;
   const git = await outerGitFolder(root, host);
   const beside = git === undefined ? '' : `, and its git folder ${quoted(git.folder)}`;
-  return { status: 'ok', detail: `${quoted(root)}, mounted ${where}${beside}` };
+  return ok(`${quoted(root)}, mounted ${where}${beside}`);
 }
 
 /** The folder of what is kept; none is made. */
@@ -59,10 +59,10 @@ export function stateFolder(facts: Facts): Finding {
     tryState(state);
   } catch (reason) {
     const detail = `${state} cannot be used, so nothing is kept, such as sessions: ${messageOf(reason)}`;
-    return { status: 'fail', detail, remedy: stateRemedy(state) };
+    return fail(detail, stateRemedy(state));
   }
   facts.hasState = true;
-  return { status: 'ok', detail: existsSync(state) ? state : `${state}, made when it is wanted` };
+  return ok(existsSync(state) ? state : `${state}, made when it is wanted`);
 }
 
 /** Our key; none is made. */
@@ -71,11 +71,11 @@ export async function keys(facts: Facts): Promise<Finding> {
   const folder = join(state, 'ssh');
   if (!existsSync(join(folder, 'id_ed25519'))) {
     if (facts.hasState === undefined) throw new Skipped('this needs the state folder');
-    return { status: 'ok', detail: `none in ${folder} yet: the first command makes one` };
+    return ok(`none in ${folder} yet: the first command makes one`);
   }
   facts.key = await clientKey(state);
-  if ((statSync(folder).mode & 0o022) === 0) return { status: 'ok', detail: `${folder}, for you alone` };
-  return { status: 'fail', detail: `others can write in ${folder}`, remedy: `chmod 700 ${folder}` };
+  if ((statSync(folder).mode & 0o022) === 0) return ok(`${folder}, for you alone`);
+  return fail(`others can write in ${folder}`, `chmod 700 ${folder}`);
 }
 
 /** The configuration of the workspace, the agent that is meant, and what follows from them for its container. */
@@ -92,19 +92,18 @@ export async function configuration(facts: Facts): Promise<Finding> {
     host,
   });
   facts.configured = { config, agent, settings };
-  if (notices.length > 0) return { status: 'warn', detail: notices.join('\n') };
+  if (notices.length > 0) return warn(notices.join('\n'));
   const file = existsSync(configFile) ? configFile : `no ${configFile}, so the defaults hold`;
-  return { status: 'ok', detail: `agent ${agent.name}; ${file}` };
+  return ok(`agent ${agent.name}; ${file}`);
 }
 
 /** Said only where it is off. */
 export function protection({ host, place, configured }: Facts): Finding | undefined {
   if (configured?.config.protect.isOff !== true) return undefined;
-  return {
-    status: 'warn',
-    detail: 'it is off: agents can write what programs on this machine execute, such as git hooks',
-    remedy: `remove this once the task that needs it is done: ${placeOfValue(host, place?.root, 'protect.off', true)}`,
-  };
+  return warn(
+    'it is off: agents can write what programs on this machine execute, such as git hooks',
+    `remove this once the task that needs it is done: ${placeOfValue(host, place?.root, 'protect.off', true)}`,
+  );
 }
 
 /** How containers reach other machines, and where to look when something cannot connect. */
@@ -115,11 +114,11 @@ export function network(facts: Facts): Finding {
   if (egress === 'open') {
     const detail = `${mode}: containers reach whatever this machine reaches, and nobody is asked`;
     const setting = placeOfValue(host, place?.root, 'network.egress', egress);
-    return { status: 'warn', detail, remedy: `remove this to be asked about hosts: ${setting}` };
+    return warn(detail, `remove this to be asked about hosts: ${setting}`);
   }
   const { fault } = decisionsOf(host.folders.state, place?.root);
-  if (fault !== undefined) return { status: 'fail', detail: fault };
-  return { status: 'ok', detail: `${mode}; what could not connect, and why: cai network log` };
+  if (fault !== undefined) return fail(fault);
+  return ok(`${mode}; what could not connect, and why: cai network log`);
 }
 
 /** What the name of a variable has that holds a key. */
@@ -137,29 +136,23 @@ export async function credentials(facts: Facts): Promise<Finding> {
     ),
   );
   const [fault] = faults.flat();
-  if (fault !== undefined)
-    return { status: 'fail', detail: fault, remedy: 'put it there, or correct "from" in [[credentials]]' };
+  if (fault !== undefined) return fail(fault, 'put it there, or correct "from" in [[credentials]]');
   const inside = config.env.import.filter((name) => keyName.test(name));
-  if (inside.length > 0) {
-    const detail = `agents have what is in ${inside.join(', ')}, and can send it away`;
-    return {
-      status: 'warn',
-      detail,
-      remedy: 'use [[credentials]] instead of [env] import: see docs/keys.md',
-    };
-  }
+  if (inside.length > 0)
+    return warn(
+      `agents have what is in ${inside.join(', ')}, and can send it away`,
+      'use [[credentials]] instead of [env] import: see docs/keys.md',
+    );
   const names = config.credentials.map((each) => each.for);
-  const detail = names.length === 0 ? 'no keys are put in' : `put in on the way out: ${names.join(', ')}`;
-  return { status: 'ok', detail };
+  return ok(names.length === 0 ? 'no keys are put in' : `put in on the way out: ${names.join(', ')}`);
 }
 
 /** Whether an editor from the desktop finds `cai` and `node`. */
 export function editor({ configured }: Facts): Finding {
   const args = ['--acp', ...(configured === undefined ? [] : [configured.agent.name])];
   const problem = desktopProblem();
-  if (problem === undefined)
-    return { status: 'ok', detail: `editors find cai and node by themselves: cai ${args.join(' ')}` };
+  if (problem === undefined) return ok(`editors find cai and node by themselves: cai ${args.join(' ')}`);
   const { command, args: whole } = wholeCommand(args);
   const line = `${quoted(command)} with the arguments ${whole.map(quoted).join(' ')}`;
-  return { status: 'warn', detail: problem, remedy: `name the whole command in its settings: ${line}` };
+  return warn(problem, `name the whole command in its settings: ${line}`);
 }

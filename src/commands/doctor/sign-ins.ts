@@ -5,12 +5,12 @@ import { catalog } from '../../agent/catalog';
 import { insideOf, signInOf, newSignInId, SignIns, storedIn, withoutTokens } from '../../network';
 import { noRights } from '../../container/engine/container-info';
 import type { ContainerPlan } from '../../container/engine/engine';
-import { containerUser } from '../../container/spec/container-user';
 import { dataFolder, isOfOneWorkspace, label, mountText, ownerLabels } from '../../container/spec/spec';
 import { isUp, ownContainers, ownVolumes, type OwnVolume } from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';
-import { need, type Facts, type Finding } from './checks';
+import { bareContainer } from './cluster';
+import { ok, warn, need, type Facts, type Finding } from './checks';
 
 /** Whether sign-ins are inside that could be kept on this machine. */
 export async function signIns(facts: Facts): Promise<Finding | undefined> {
@@ -28,14 +28,14 @@ export async function signIns(facts: Facts): Promise<Finding | undefined> {
   if (found.length > 0) {
     const lines = found.map(({ name, agent }) => `${agent} is signed in inside the volume ${name}`);
     const remedy = 'cai doctor in a terminal offers to move it out';
-    return { status: 'warn', detail: lines.join('\n'), remedy };
+    return warn(lines.join('\n'), remedy);
   }
   const kept = Object.keys(catalog).filter((agent) => {
     const all = new SignIns(facts.host, { agent, workspace: facts.place?.root, isForAll: false });
     return all.outline() !== undefined;
   });
   const detail = `sign-ins of ${kept.join(', ')} are kept on this machine`;
-  return { status: 'ok', detail: kept.length === 0 ? 'nobody has signed in' : detail };
+  return ok(kept.length === 0 ? 'nobody has signed in' : detail);
 }
 
 /** Asks about each sign-in that was found whether it is to be kept on this machine, and moves it. Tells what fails. */
@@ -138,16 +138,10 @@ async function withFile<T>(
 /** Where such a container runs after all, it can read what commands in others have written. */
 async function idlePlan(facts: Facts, { name: source, agent }: OwnVolume): Promise<ContainerPlan> {
   const { settings } = need(facts, 'configured');
-  const { isRootless } = need(facts, 'engine').about;
-  const { user } = await containerUser(settings.hostUser, settings.workspace, isRootless);
   const mount = { type: 'volume', source, target: dataFolder, isReadOnly: false };
   const labels = ownerLabels({ ...settings, agent });
   return {
-    image: need(facts, 'image').id,
-    user: `${user.uid}:${user.gid}`,
-    command: ['/bin/false'],
-    workingFolder: '/',
-    env: {},
+    ...(await bareContainer(facts, '/bin/false')),
     // So that `cai rm` knows one that was left behind, and what it uses.
     labels: {
       ...labels,
@@ -157,8 +151,6 @@ async function idlePlan(facts: Facts, { name: source, agent }: OwnVolume): Promi
     volumeLabels: labels,
     mounts: [mount],
     rights: noRights,
-    cpus: 0,
-    extraHosts: [],
     isTemporary: false,
   };
 }

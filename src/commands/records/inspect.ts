@@ -10,7 +10,7 @@ import { isAlive } from '../../system/process-identity';
 import { readState } from '../../system/state-folder';
 import { objectIn, unlessGone } from '../../system/unless';
 import { declare } from '../support/command';
-import { endSignals } from '../support/end-signals';
+import { firstEndSignal } from '../support/end-signals';
 import { tell } from '../support/terminal';
 
 interface Options {
@@ -42,15 +42,14 @@ To make a recording: cai --acp --record FILE AGENT.`,
       message: async (at, bytes) => await recording.message(at, bytes),
       search: async (text, at, line) => await recording.search(text, at, line),
     });
-    const ended = new Promise<number>((end) => {
-      for (const signal of endSignals) process.once(signal, () => end(0));
-    });
+    const ended = firstEndSignal();
     try {
       process.stdout.write(`${await server.listen()}\n`);
       tell(
         `this shows ${path}: whoever opens the link first, within five minutes, is let in; Ctrl+C ends it`,
       );
-      return await ended;
+      await ended;
+      return 0;
     } finally {
       await server.close();
       await recording.close();

@@ -1,17 +1,13 @@
 /** `cai sessions`: the sessions of this user that are remembered. */
-import { readFileSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { agentNameOf } from '../../agent/catalog';
-import { isRunning } from '../../system/process-identity';
-import { openLog } from '../../system/log';
-import { lastUseOf, SessionFile, type SessionRecord } from '../../acp';
+import { lastUseOf } from '../../acp';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
-import { readState } from '../../system/state-folder';
 import { declare } from '../support/command';
+import { knownSessions, type KnownSession } from '../support/known-sessions';
 import { namedRoot } from '../support/named-root';
 import { ageOf, shortened, table, tell } from '../support/terminal';
-import { unlessGone } from '../../system/unless';
 
 interface Options {
   readonly agent?: string;
@@ -36,34 +32,26 @@ export const run = declare<Options>({
 
 async function list({ agent: named, workspace, json }: Options, host: Host): Promise<number> {
   const { agents, sessions } = loadConfig(host);
-  const { persist, keepMs } = sessions;
   const agent = named && agentNameOf(named, agents);
   const root = workspace === undefined ? undefined : await namedRoot(workspace, host);
-  const records = readState(host.folders.state, 'sessions.ndjson', (file) => {
-    unlessGone(() => readFileSync(file));
-    return new SessionFile(file, keepMs, openLog(host.env)).load();
-  });
-  const now = Date.now();
-  const all = [...(records?.values() ?? [])]
-    .sort((one, other) => lastUseOf(other) - lastUseOf(one))
-    .map((record) => ({ record, isLive: record.openBy !== undefined && isRunning(record.openBy) === true }))
+  const all = knownSessions(host)
     // One that was opened and never used, by an editor that does so at every start, is nothing to come back to.
-    .filter(({ isLive, record }) => isLive || record.updatedAt !== undefined)
-    .map(({ record, isLive }) => objectOf(record, isLive, now));
+    .filter(({ isLive, updatedAt }) => isLive || updatedAt !== undefined)
+    .map(objectOf);
   const shown = all.filter(
     (each) => (agent ?? each.agent) === each.agent && (root ?? each.workspace) === each.workspace,
   );
   if (json !== true) process.stdout.write(asTable(shown));
   // A session a line. Titles may be a stranger's words, so that even this is safe to look at.
   else process.stdout.write(shown.length === 0 ? '[]\n' : `[\n${shown.map(quoted).join(',\n')}\n]\n`);
-  if (shown.length === 0) tell(hint(all.length, persist));
+  if (shown.length === 0) tell(hint(all.length, sessions.persist));
   return 0;
 }
 
-function objectOf(record: SessionRecord, isLive: boolean, now: number) {
-  const { id, title = null, agent, root: workspace, cwd } = record;
-  const lastUsedAt = new Date(lastUseOf(record)).toISOString();
-  const ageMs = Math.max(now - lastUseOf(record), 0);
+function objectOf(session: KnownSession) {
+  const { id, title = null, agent, root: workspace, cwd, isLive } = session;
+  const lastUsedAt = new Date(lastUseOf(session)).toISOString();
+  const ageMs = Math.max(Date.now() - lastUseOf(session), 0);
   return { id, title, agent, workspace, cwd, isLive, lastUsedAt, ageMs };
 }
 

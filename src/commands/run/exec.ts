@@ -26,7 +26,7 @@ import type { Workspace } from '../../workspace/root';
 import { changesEnded } from '../../network';
 import { safeProgram } from '../../system/paths/safe-program';
 import { quoted } from '../../system/quoted';
-import { declare } from '../support/command';
+import { declare, several } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
 import { openSshAgent } from './ssh-agent-socket';
@@ -35,7 +35,6 @@ import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 import { isInside } from '../../system/paths/is-inside';
 
-/** The options of `cai exec`. */
 export interface ExecOptions extends TargetOptions {
   /** Folder to start in: as it is named inside, or relative to the folder that we are in. */
   readonly cwd?: string;
@@ -65,7 +64,7 @@ stderr, signals and the exit status are the command's own.`,
     new Option(
       '-e, --env <name[=value]>',
       'set a variable; without a value, pass on the one it has here',
-    ).argParser((value, earlier?: readonly string[]) => [...(earlier ?? []), value]),
+    ).argParser(several),
     ['-t, --tty', 'give the command a terminal'],
     new Option(
       '--status-fd <number>',
@@ -81,7 +80,6 @@ Exit status: the command's own, or 128+N if signal N ended it. Otherwise: 2 wron
     runInContainer(argv as [string, ...string[]], { env: [], ...options }, host),
 });
 
-/** Runs `argv`; resolves with its exit status. */
 export async function runInContainer(
   argv: readonly [string, ...string[]],
   options: ExecOptions,
@@ -102,7 +100,6 @@ export async function runInContainer(
   }
 }
 
-/** What `runIn` needs besides target and options. */
 interface ExecContext {
   readonly host: Host;
   readonly guard: Guard;

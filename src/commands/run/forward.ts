@@ -9,7 +9,7 @@ import { metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError, messageOf } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { declare } from '../support/command';
-import { endSignals } from '../support/end-signals';
+import { firstEndSignal } from '../support/end-signals';
 import { tell } from '../support/terminal';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
 
@@ -49,8 +49,8 @@ async function forward(named: readonly Pair[], options: TargetOptions, host: Hos
     for (const server of servers) {
       process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
     }
-    const ended = await Promise.race([nextSignal(), connection.lost]);
-    if (typeof ended === 'number') return ended;
+    const ended = await Promise.race([firstEndSignal(), connection.lost]);
+    if (typeof ended === 'string') return 128 + constants.signals[ended];
     throw await target.explain(ended, container);
   } finally {
     for (const server of servers) server.close();
@@ -89,13 +89,4 @@ function cannotListen(local: number, inside: number, reason: unknown): string {
     default:
       return `${where} cannot be used (${messageOf(reason)}): choose another port`;
   }
-}
-
-/** The exit status for the signal that comes first. */
-function nextSignal(): Promise<number> {
-  return new Promise((resolve) => {
-    for (const signal of endSignals) {
-      process.once(signal, () => resolve(128 + constants.signals[signal]));
-    }
-  });
 }

@@ -19,7 +19,6 @@ import { workspaceIfAny } from '../support/named-root';
 import { runInContainer } from './exec';
 import { chosenAgent, type TargetOptions } from '../containers/target';
 
-/** Values of `accountOptions`. */
 export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' | 'quiet'> {
   readonly workspace?: string;
 }
@@ -27,7 +26,6 @@ export interface AccountOptions extends Pick<TargetOptions, 'context' | 'fresh' 
 /** The first argument of `cai login` and `cai logout`. */
 export const accountArguments = [['<agent>', 'name of the agent']] as const;
 
-/** The options of both. */
 export const accountOptions = [
   [
     '-w, --workspace <folder>',
@@ -75,7 +73,7 @@ export async function runLogin(
   const { agent, workspace, argv, env } = order;
   if (!isCommand(argv)) throw new CaiError('USAGE', 'this sign-in has no command: ask the agent again');
   const pairs = env.map(([name, value]) => `${name}=${value}`);
-  const { guide } = ownValue(catalog, agent)?.signIn ?? {};
+  const guide = signInCommands(agent)?.guide;
   // Its agents start in the root, and their commands may depend on that.
   const root = workspace !== undefined && (await findCheckedWorkspace(workspace, host)).root;
   return await runSignIn(argv, { agent, workspace: root, env: pairs, guide }, host);

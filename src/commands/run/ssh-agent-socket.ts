@@ -13,7 +13,6 @@ import { tell } from '../support/terminal';
 /** How long the socket's file may take to be removed, in milliseconds. */
 const removeMs = 500;
 
-/** What a command has of the agent. */
 interface OpenAgent {
   /** By which programs find it. */
   readonly env: Variables;

@@ -1,5 +1,6 @@
 /** `cai serve link`: a link that signs a browser in, asked of the server that runs. */
-import { request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { serveSocket } from '../../config/serve-places';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
@@ -41,18 +42,21 @@ async function askFor(user: string | undefined, host: Host): Promise<string> {
     authorization: `Bearer ${new Tokens(host).ownerToken()}`,
   };
   const asked = request({ socketPath, path: '/page/tickets', method: 'POST', headers, timeout: timeoutMs });
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    asked.once('response', resolve);
-    asked.once('timeout', () => asked.destroy(new Error(`no answer in ${timeoutMs / 1_000} s`)));
-    asked.once('error', (reason) => reject(noServer(socketPath, reason)));
-    asked.end(JSON.stringify(user === undefined ? {} : { user }));
+  asked.once('timeout', () => asked.destroy(new Error(`no answer in ${timeoutMs / 1_000} s`)));
+  asked.end(JSON.stringify(user === undefined ? {} : { user }));
+  const { status, body } = await answerTo(asked).catch((reason: unknown) => {
+    throw noServer(socketPath, reason);
   });
-  const body = await text(answer);
-  if (answer.statusCode !== 200) throw new CaiError('NO_SERVER', `the server makes no link: ${body.trim()}`);
+  if (status !== 200) throw new CaiError('NO_SERVER', `the server makes no link: ${body.trim()}`);
   return (JSON.parse(body) as { readonly link: string }).link;
 }
 
-function noServer(socketPath: string, reason: Error): CaiError {
+async function answerTo(asked: ClientRequest) {
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode, body: await text(answer) };
+}
+
+function noServer(socketPath: string, reason: unknown): CaiError {
   const code = errorCodeOf(reason);
   const isAbsent = code === 'ENOENT' || code === 'ECONNREFUSED';
   return new CaiError(

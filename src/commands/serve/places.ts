@@ -8,7 +8,6 @@ import { checkListen, checkSocketPath } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { tell } from '../support/terminal';
 
-/** How the server is reached. */
 export interface Reach {
   /** It has a certificate, from the command line or the configuration. */
   readonly hasCertificate: boolean;

@@ -31,7 +31,6 @@ import { tell } from '../support/terminal';
 import { listenAt, namedPlaces } from './places';
 import { codeFor } from './qr-code';
 
-/** As the command line has them. */
 export interface ServeOptions {
   readonly listen?: readonly string[];
   readonly agent?: readonly string[];

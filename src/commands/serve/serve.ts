@@ -2,10 +2,8 @@
 import { Option } from 'commander';
 import { chatPort, servePort } from '../../config/serve-places';
 import type { Host } from '../../system/host';
-import { declare } from '../support/command';
+import { declare, several } from '../support/command';
 import type { ServeOptions } from './run-server';
-
-const several = (value: string, before: readonly string[] = []): string[] => [...before, value];
 
 const server = declare<ServeOptions>({
   name: 'serve',

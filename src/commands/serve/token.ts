@@ -1,12 +1,11 @@
 /** `cai serve token`: who may come in to `cai serve` besides the user, each with a token. */
 import { configFileOf, loadConfig, type Config } from '../../config/config';
 import { isPersonName, ownerName } from '../../config/serve-words';
-import { nearest } from '../../config/nearest';
 import { CaiError } from '../../errors';
 import { Tokens, Users } from '../../served/server/door';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
-import { declare } from '../support/command';
+import { declare, unknownWord } from '../support/command';
 import { shownTime, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
@@ -41,7 +40,7 @@ proxy signs in make further ones for themselves in the page, which "list" shows 
     ['--metrics', 'for add: of a program that reads /metrics, and nothing else'],
   ],
   action: async ({ json, proxy, metrics }, host, [word = 'list', name]) => {
-    if (!words.includes(word)) throw new CaiError('USAGE', unknownWord(word));
+    if (!words.includes(word)) throw unknownWord('serve token', word, words);
     if (json === true && word !== 'list')
       throw new CaiError('USAGE', `--json is for list: leave it out of "cai serve token ${word}"`);
     const uses = [proxy && '--proxy', metrics && '--metrics'].filter((each) => each !== undefined);
@@ -64,12 +63,6 @@ proxy signs in make further ones for themselves in the page, which "list" shows 
     return proxy === true ? await addProxy(name, tokens, serve, host) : await addMetrics(name, tokens);
   },
 });
-
-function unknownWord(word: string): string {
-  const meant = nearest(word, words);
-  const hint = meant === undefined ? '' : `, did you mean "cai serve token ${meant}"?`;
-  return `${quoted(word)} is not one of ${words.join(', ')}${hint}: see "cai serve token --help"`;
-}
 
 function checkName(name: string): void {
   if (name === ownerName)
@@ -130,14 +123,9 @@ async function addMetrics(name: string, tokens: Tokens): Promise<number> {
 const holders = { user: 'a user', proxy: 'a proxy', metrics: 'a reader of metrics' } as const;
 
 function list(tokens: Tokens, isJson: boolean): number {
-  const all = tokens.list().map(({ name, created, used, use = 'user' as const, label, expires }) => ({
-    name,
-    created,
-    used,
-    use,
-    label,
-    expires,
-  }));
+  const all = tokens.list().map(({ name, created, used, use = 'user' as const, label, expires }) => {
+    return { name, created, used, use, label, expires };
+  });
   const rows = all.map(({ name, created, used = '-', use, label }) => [
     ...[name, shownTime(created), used],
     label === undefined ? holders[use] : `${holders[use]}, who has made it for ${quoted(label)}`,

@@ -3,12 +3,11 @@ import { agentNameOf, aliases, catalog, installationFor, resolveAgent } from '..
 import { findEntry, readRegistry } from '../../agent/registry/acp-registry';
 import { updateRegistry } from '../../agent/registry/update';
 import { loadConfig, type Config } from '../../config/config';
-import { nearest } from '../../config/nearest';
 import { ownValue } from '../../config/own-property';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { printableLine, quoted } from '../../system/quoted';
-import { declare } from '../support/command';
+import { commandWord, printableLine, quoted } from '../../system/quoted';
+import { declare, unknownWord } from '../support/command';
 import { table, tell, writeJson } from '../support/terminal';
 
 interface Options {
@@ -65,14 +64,7 @@ the list, each with id and reason. JSON of show: one such agent. JSON of update:
 and dropped.`,
   action: async (options, host, [word = 'list', ...rest]) => {
     const act = ownValue(words, word);
-    if (act === undefined) {
-      const meant = nearest(word, Object.keys(words));
-      const hint = meant === undefined ? '' : `, did you mean "cai agents ${meant}"?`;
-      throw new CaiError(
-        'USAGE',
-        `${quoted(word)} is not one of ${Object.keys(words).join(', ')}${hint}: see "cai agents --help"`,
-      );
-    }
+    if (act === undefined) throw unknownWord('agents', word, Object.keys(words));
     const most = { search: Infinity, show: 1 }[word] ?? 0;
     if (rest.length > most || (most > 0 && rest.length === 0))
       throw new CaiError('USAGE', usageOf[word] ?? `"cai agents ${word}" takes nothing more: leave it out`);
@@ -130,7 +122,10 @@ function show({ host, config, isJson }: Scene, [named]: readonly string[]): numb
     ['what it is', description],
     ['from', from[source]],
     ['installed', installs],
-    ['started by', command.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : quoted(part))).join(' ')],
+    [
+      'started by',
+      command.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : commandWord(part))).join(' '),
+    ],
     ['also', agent.aliases.length === 0 ? null : agent.aliases.join(', ')],
     ['license', license],
     ['more', website],

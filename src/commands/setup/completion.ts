@@ -63,7 +63,6 @@ fish: cai completion fish > ~/.config/fish/completions/cai.fish`,
   },
 });
 
-/** What completion has to know of the commands. */
 export interface Known {
   /** What the first word can be. */
   readonly first: readonly Offer[];

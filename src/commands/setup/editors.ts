@@ -2,7 +2,6 @@
 import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 
-/** How an agent is started. */
 export interface AgentEntry {
   readonly command: string;
   readonly args: readonly string[];
@@ -24,10 +23,7 @@ interface Editor {
 
 const isMac = process.platform === 'darwin';
 
-/** Source: XDG Base Directory Specification. */
-function configFolder({ env, home }: Host): string {
-  return env.XDG_CONFIG_HOME?.startsWith('/') === true ? env.XDG_CONFIG_HOME : posix.join(home, '.config');
-}
+const configFolder = (host: Host): string => host.baseFolder('XDG_CONFIG_HOME', '.config');
 
 /** By the word on the command line. Sources: the documentation of each. */
 export const editors: Readonly<Record<string, Editor>> = {

@@ -13,8 +13,9 @@ import {
 import { dirname } from 'node:path';
 import { applyEdits, modify, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { unlessFails } from '../../system/unless';
+import { isObject, unlessFails } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
+import { writing } from '../../system/files/replace-file';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
@@ -26,11 +27,7 @@ export function setInFile(file: string, path: readonly string[], value: unknown)
   const before = read(file);
   const after = edited(file, before ?? '{}\n', path, value);
   if (after === before) return false;
-  try {
-    write(file, before, after);
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`);
-  }
+  writing(file, () => write(file, before, after));
   return true;
 }
 
@@ -43,17 +40,15 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
   const value = now === undefined ? undefined : valueAt(parse(now), path);
   if (now === undefined || value === undefined) return false;
   const real = realpathSync(file);
-  const kept = newestKept(real);
+  const kept = namesBeside(real).at(-2);
   const before = kept === undefined ? '{}\n' : read(kept)!;
   const isAsLeft = edited(file, before, path, value) === now;
   const without = edited(file, now, path, undefined);
-  try {
+  writing(file, () => {
     if (!isAsLeft) replace(real, without);
     else if (kept === undefined) rmSync(file);
     else renameSync(kept, real);
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`);
-  }
+  });
   return true;
 }
 
@@ -75,9 +70,7 @@ function edited(file: string, text: string, path: readonly string[], value: unkn
   const options = { allowTrailingComma: true, allowEmptyContent: true };
   const settings: unknown = parse(text, errors, options);
   const [first] = errors;
-  const isObject =
-    settings === undefined || (typeof settings === 'object' && settings !== null && !Array.isArray(settings));
-  if (first !== undefined || !isObject) {
+  if (first !== undefined || !(settings === undefined || isObject(settings))) {
     const what =
       first === undefined ? 'no object' : `${printParseErrorCode(first.error)} at offset ${first.offset}`;
     throw new CaiError(
@@ -112,7 +105,7 @@ function write(file: string, before: string | undefined, after: string): void {
     return;
   }
   const real = realpathSync(file);
-  copyFileSync(real, unusedName(`${real}.before-cai`), constants.COPYFILE_EXCL);
+  copyFileSync(real, namesBeside(real).at(-1)!, constants.COPYFILE_EXCL);
   replace(real, after);
 }
 
@@ -123,14 +116,9 @@ function replace(real: string, text: string): void {
   renameSync(draft, real);
 }
 
-function unusedName(name: string): string {
-  for (let number = 2, free = name; ; free = `${name}-${number++}`) if (!existsSync(free)) return free;
-}
-
-/** The last name that `unusedName` has found; `undefined`: none is in use. */
-function newestKept(file: string): string | undefined {
-  const name = `${file}.before-cai`;
-  let kept: string | undefined;
-  for (let number = 2, next = name; existsSync(next); next = `${name}-${number++}`) kept = next;
-  return kept;
+/** The names beside a file under which earlier contents are kept, the newest last, and behind them the first free one. */
+function namesBeside(file: string): string[] {
+  const names = [`${file}.before-cai`];
+  while (existsSync(names.at(-1)!)) names.push(`${names[0]}-${names.length + 1}`);
+  return names;
 }

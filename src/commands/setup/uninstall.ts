@@ -1,21 +1,15 @@
 /** `cai uninstall`: removes what cai has made for this user, and says how the program itself goes. */
-import { existsSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSea } from 'node:sea';
-import { unusedImages } from '../../container/image/unused-images';
-import { removeWithServices } from '../../container/services';
-import { orphanedServices, ownContainers, ownVolumes } from '../../container/user-containers';
-import type { Engine } from '../../container/engine/engine';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
-import { packageFile } from '../../system/files/package-file';
-import { removeEach, type Part } from '../containers/end-containers';
+import { imagesIn, leftoversIn, removeAll, type Removable } from '../containers/leftovers';
 import { connectEngine } from '../containers/selection';
 import { common, declare } from '../support/command';
 import { confirm, table, tell } from '../support/terminal';
 import { editors } from './editors';
 import { namesInFile, unsetInFile } from './settings-file';
-import { wayOf } from './update';
+import { packageFolder, wayOf } from './update';
 
 interface Options {
   readonly yes?: true;
@@ -38,7 +32,7 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
     return undefined;
   });
   const parts = [
-    ...(engine === undefined ? [] : await partsOf(engine, host)),
+    ...(engine === undefined ? [] : await leftoversIn(engine, host.user.uid, undefined, everything)),
     ...entriesOf(host),
     ...foldersOf(host),
   ];
@@ -53,33 +47,20 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
     !(await confirm('Remove these, and end what runs in them?', otherwise))
   )
     return 1;
-  const gone = await removeEach(parts);
-  // Only now is it known which images no container has.
-  const images = engine === undefined ? [] : await imagesOf(engine);
-  gone.push(...(await removeEach(images)));
+  const gone = await removeAll(parts);
+  // Images that other users' containers have stay.
+  const which = { withAgents: true, isGone: () => true };
+  const images = engine === undefined ? [] : imagesIn(engine, await engine.diskUse?.(), which);
+  const goneImages = await removeAll(images);
   tell(`${host.folders.config} is yours and stays; to remove the program, ${removalOf(packageFolder())}`);
-  return engine !== undefined && gone.length === parts.length + images.length ? 0 : 1;
+  const isDone = gone.length === parts.length && goneImages.length === images.length;
+  return engine !== undefined && isDone ? 0 : 1;
 }
 
-async function partsOf(engine: Engine, { user }: Host): Promise<Part[]> {
-  const [containers, volumes] = await Promise.all([
-    ownContainers(engine, user.uid),
-    ownVolumes(engine, user.uid),
-  ]);
-  const orphans = await orphanedServices(engine, user.uid, containers);
-  return [
-    ...containers.map((container) => ({
-      kind: 'container',
-      name: container.name,
-      remove: () => removeWithServices(engine, container),
-    })),
-    ...orphans.map(({ id, name }) => ({ kind: 'container', name, remove: () => engine.removeContainer(id) })),
-    ...volumes.map(({ name }) => ({ kind: 'volume', name, remove: () => engine.removeVolume(name) })),
-  ];
-}
+const everything = { why: () => '', endsRunning: true };
 
 /** What `cai setup` has written, known by the end of its names; the last first, so that each file is again what it was. */
-function entriesOf(host: Host): Part[] {
+function entriesOf(host: Host): Removable[] {
   return Object.values(editors).flatMap((editor) => {
     const file = editor.file(host);
     const names = namesInFile(file, editor.path).filter((name) => name.endsWith(' (cai)'));
@@ -91,23 +72,13 @@ function entriesOf(host: Host): Part[] {
   });
 }
 
-function foldersOf({ folders, env, home }: Host): Part[] {
-  const cache = env.XDG_CACHE_HOME?.startsWith('/') === true ? env.XDG_CACHE_HOME : join(home, '.cache');
-  const all = [folders.state, folders.data, folders.runtime, join(cache, 'containai')];
+function foldersOf(host: Host): Removable[] {
+  const { state, data, runtime } = host.folders;
+  const all = [state, data, runtime, join(host.baseFolder('XDG_CACHE_HOME', '.cache'), 'containai')];
   return all
     .filter((folder) => folder !== undefined && existsSync(folder))
     .map((folder) => ({ kind: 'folder', name: folder!, remove: () => rmSync(folder!, { recursive: true }) }));
 }
-
-/** Images that other users' containers have stay. */
-async function imagesOf(engine: Engine): Promise<Part[]> {
-  const use = await engine.diskUse?.();
-  const unused = unusedImages(use?.images ?? [], { withAgents: true, isGone: () => true });
-  const names = unused.flatMap(({ image: { id, tags } }) => (tags.length === 0 ? [id] : tags));
-  return names.map((name) => ({ kind: 'image', name, remove: () => engine.images.remove(name) }));
-}
-
-const packageFolder = (): string | undefined => (isSea() ? undefined : realpathSync(packageFile('.')));
 
 /** What a person does to remove the program, half a sentence. `folder`: as `wayOf` has it. */
 export function removalOf(folder: string | undefined, program = process.execPath): string {

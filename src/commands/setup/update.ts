@@ -14,7 +14,7 @@ export const run = declare({
   description: `Installs the newest version by npm, if npm has installed this one, or says how to get it. Once a day, after a
     command in a terminal, cai asks npm's registry for the newest version; CAI_NO_UPDATE_CHECK=1 turns that off.`,
   action: async (_, host) => {
-    const way = wayOf(isSea() ? undefined : realpathSync(packageFile('.')));
+    const way = wayOf(packageFolder());
     const npm = safeProgram('npm', host);
     if ('advice' in way || npm === undefined) {
       const advice = 'advice' in way ? way.advice : 'npm has installed cai, but is not on your PATH any more';
@@ -25,6 +25,11 @@ export const run = declare({
     return await runInteractive({ name: 'npm', command, remedy: 'install it again' }, host.envForOthers);
   },
 });
+
+/** Where the package lies; `undefined`: we are a single file. */
+export function packageFolder(): string | undefined {
+  return isSea() ? undefined : realpathSync(packageFile('.'));
+}
 
 /** How a package in that folder was installed; `undefined`: it is in the single file `program`. */
 export function wayOf(

@@ -1,12 +1,13 @@
 /** The one way to declare a command: its arguments, options and help are data that commander reads. */
 import { Command, CommanderError, Option } from 'commander';
 import type { Host } from '../../system/host';
+import { nearest } from '../../config/nearest';
 import { CaiError } from '../../errors';
+import { quoted } from '../../system/quoted';
 
 /** An option: its flags as commander writes them, and what it does. An `Option` where there is more to say. */
 export type OptionRow = readonly [flags: string, help: string] | Option;
 
-/** A command, as it explains itself and is run. */
 export interface Declaration<Options> {
   /** Its name behind `cai`. */
   readonly name: string;
@@ -14,7 +15,6 @@ export interface Declaration<Options> {
   readonly description: string;
   /** Arguments in their order, each as `<name>`, `[name]`, `<name...>` or `[name...]`, what it is, and words for it. */
   readonly arguments?: readonly (readonly [name: string, help: string, words?: readonly string[]])[];
-  /** In the order of its help. */
   readonly options?: readonly OptionRow[];
   /** What help says last, as it stands. */
   readonly footer?: string;
@@ -24,7 +24,6 @@ export interface Declaration<Options> {
   readonly action: (options: Options, host: Host, args: readonly string[]) => number | Promise<number>;
 }
 
-/** Options that several commands have. */
 export const common = {
   workspace: ['-w, --workspace <folder>', 'any folder in the workspace (default: the current one)'],
   agent: [
@@ -75,6 +74,22 @@ export function commandOf<Options>(declaration: Declaration<Options>): Command {
     command.addOption(row instanceof Option ? row : new Option(...row));
   if (declaration.footer !== undefined) command.addHelpText('after', declaration.footer);
   return command;
+}
+
+/** For `Option.argParser`: an option that may be repeated has all its values. */
+export const several = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+/** The failure for a word behind a command that it does not know. `otherwise`: what may be meant if no word is alike. */
+export function unknownWord(
+  command: string,
+  word: string,
+  words: readonly string[],
+  otherwise?: string,
+): CaiError {
+  const meant = nearest(word, words) ?? otherwise;
+  const hint = meant === undefined ? '' : `, did you mean "cai ${command} ${meant}"?`;
+  const what = `${quoted(word)} is not one of ${words.join(', ')}`;
+  return new CaiError('USAGE', `${what}${hint}: see "cai ${command} --help"`);
 }
 
 /** An agent's name, given as an argument or by `--agent`. Fails with `CaiError('USAGE')` where these differ. */

@@ -4,13 +4,12 @@ import { posix } from 'node:path';
 import { patch } from '@decimalturn/toml-patch';
 import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
-import { replaceFile } from '../../system/files/replace-file';
-import { CaiError, messageOf } from '../../errors';
+import { replaceFile, writing } from '../../system/files/replace-file';
 import { configFileOf, configKeys, loadConfig } from '../../config/config';
 import { readIfThere, readSettings, type Setting } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
 import { placesIn, type Path } from '../../config/toml-places';
-import { unlessFails } from '../../system/unless';
+import { isObject, unlessFails } from '../../system/unless';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -59,14 +58,8 @@ export function replaceConfig(host: Host, text: string, before: string): boolean
   const file = configFileOf(host);
   check(host, text);
   if (readIfThere(file) !== before) return false;
-  try {
-    // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
-    replaceFile(existsSync(file) ? realpathSync(file) : file, text);
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}`, undefined, {
-      cause: reason,
-    });
-  }
+  // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
+  writing(file, () => replaceFile(existsSync(file) ? realpathSync(file) : file, text));
   return true;
 }
 
@@ -107,11 +100,10 @@ function headerOf(text: string, path: Path): number | undefined {
 /** The paths of all tables in `settings` that `changed` lacks, outer ones first. */
 function goneTables(settings: Settings, changed: Settings | undefined, path: readonly string[]): string[][] {
   return Object.entries(settings).flatMap(([name, inner]) => {
-    if (typeof inner !== 'object' || inner === null || Array.isArray(inner) || inner instanceof Date)
-      return [];
+    if (!isObject(inner) || inner instanceof Date) return [];
     const after = ownValue(changed ?? {}, name) as Settings | undefined;
     const own = after === undefined ? [[...path, name]] : [];
-    return [...own, ...goneTables(inner as Settings, after, [...path, name])];
+    return [...own, ...goneTables(inner, after, [...path, name])];
   });
 }
 

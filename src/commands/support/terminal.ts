@@ -17,10 +17,8 @@ export function writeJson(value: unknown): void {
 /** Source: ECMA-48, SGR. */
 const colours = { good: 32, warn: 33, bad: 31 } as const;
 
-/** Gives a text a colour, or leaves it as it is. */
 export type Paint = (text: string, colour: keyof typeof colours | undefined) => string;
 
-/** Without colours. */
 export const plain: Paint = (text) => text;
 
 /** Colours for a terminal; none for files and pipes, and for people who want none. Source: no-color.org. */

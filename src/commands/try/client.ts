@@ -8,7 +8,6 @@ import { quoted } from '../../system/quoted';
 /** An object of JSON, whose keys nobody has checked. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What the other side asks of a client or tells it. */
 export interface Listener {
   /** Resolves with the result of a request; `undefined`: there is no such method. */
   readonly onRequest: (method: string, params: Json) => Promise<Json> | undefined;

@@ -14,7 +14,6 @@ import { onMockHost } from './mock';
 import { Person } from './person';
 import { View } from './view';
 
-/** Resolves with the exit status. */
 export const run = declare<{ readonly mock?: true }>({
   name: 'try',
   description: `Talks with an agent in the terminal, by the command that editors start, in the current folder. Ctrl+C
@@ -175,7 +174,6 @@ class Questions {
     this.#turn.abort();
   }
 
-  /** Resolves with the outcome. */
   async ask(params: Json): Promise<Json> {
     const { signal } = this.#turn;
     const asked = this.#last.then(() => permission(params, this.view, this.person, signal));

@@ -37,7 +37,6 @@ export class View {
   /** Which kind of text the line that is not over has. */
   #begun: 'message' | 'thought' | undefined;
 
-  /** `isPlain`: without colours. */
   constructor(
     private readonly output: Writable,
     private readonly isPlain: boolean,

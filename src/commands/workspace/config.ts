@@ -13,7 +13,7 @@ import { CaiError, messageOf } from '../../errors';
 import { printable, quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { runInteractive } from '../acp/agent-on-terminal';
-import { common, declare } from '../support/command';
+import { common, declare, unknownWord } from '../support/command';
 import { changeConfig, replaceConfig } from '../support/edit-config';
 import { workspaceIfAny } from '../support/named-root';
 import { confirm, table, tell, writeJson } from '../support/terminal';
@@ -21,6 +21,8 @@ import { confirm, table, tell, writeJson } from '../support/terminal';
 type Settings = Readonly<Record<string, unknown>>;
 
 const keyNames = configKeys.map(({ path }) => nameOf(path));
+
+const words = ['list', 'get', 'set', 'unset', 'edit'];
 
 interface Options {
   readonly workspace?: string;
@@ -33,7 +35,7 @@ export const run = declare<Options>({
   description: `Shows every key of the configuration, its value, and where the value comes from; get shows one value. The
     others change your own file, in which comments stay; a value that cannot be changes nothing.`,
   arguments: [
-    ['[word]', '"list" (default), "get", "set", "unset" or "edit"', ['list', 'get', 'set', 'unset', 'edit']],
+    ['[word]', '"list" (default), "get", "set", "unset" or "edit"', words],
     ['[key]', 'such as network.egress; for all but list and edit'],
     ['[value]', 'for set: as TOML has it; a text also without quotes'],
   ],
@@ -49,7 +51,7 @@ edit opens the file in the program that VISUAL or EDITOR names, or vi.`,
     if (word === 'set') return set(key!, value!, host);
     if (word === 'unset') return unset(key!, host);
     if (word === 'edit') return await edit(host);
-    throw new CaiError('USAGE', `${quoted(word)} is not list, get, set, unset or edit`);
+    throw unknownWord('config', word, words);
   },
 });
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { names, normalHost, parseRule, type HostRule } from '../../config/host-rules';
-import { nearest } from '../../config/nearest';
+import { ownValue } from '../../config/own-property';
 import { decide, decisionsOf, forgetDecision, type RuleKind, readLog } from '../../network';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
@@ -10,7 +10,7 @@ import { quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { findWorkspace } from '../../workspace/root';
 import { chosenAgent } from '../containers/target';
-import { common, declare } from '../support/command';
+import { common, declare, unknownWord } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
 import { shownTime, table, tell, writeJson } from '../support/terminal';
 import { networkInEffect, type NetworkInEffect, type RuleInEffect } from './network-rules';
@@ -72,8 +72,9 @@ JSON of list: workspace (null: none), agent, egress, egressFrom, hostPorts, rule
 JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", "refused",
 "failed" or "ended") and because.`,
   action: async (options, host, [word = 'list', ...rules]) => {
-    const act = Object.hasOwn(words, word) ? words[word] : undefined;
-    if (act === undefined) throw new CaiError('USAGE', unknownWord(word));
+    const act = ownValue(words, word);
+    if (act === undefined)
+      throw unknownWord('network', word, Object.keys(words), parseRule(word) && `allow ${word}`);
     if (!withRules.includes(word) && rules.length > 0)
       throw new CaiError(
         'USAGE',
@@ -87,12 +88,6 @@ JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed",
     return act({ host, state: host.folders.state, root, options }, rules);
   },
 });
-
-function unknownWord(word: string): string {
-  const meant = nearest(word, Object.keys(words)) ?? (parseRule(word) && `allow ${word}`);
-  const hint = meant === undefined ? '' : `, did you mean "cai network ${meant}"?`;
-  return `${quoted(word)} is not one of ${Object.keys(words).join(', ')}${hint}: see "cai network --help"`;
-}
 
 /** Where the current folder can be no workspace, the list is that of what runs without one; nothing is changed there. */
 async function rootOf(

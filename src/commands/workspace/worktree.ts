@@ -1,16 +1,10 @@
 /** `cai worktree`: worktrees of a repository with a branch each, in which agents work beside each other. */
 import { resolve } from 'node:path';
-import { readFileSync } from 'node:fs';
-import { lastUseOf, SessionFile, type SessionRecord } from '../../acp';
 import { loadConfig } from '../../config/config';
-import { nearest } from '../../config/nearest';
+import { ownValue } from '../../config/own-property';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
-import { openLog } from '../../system/log';
-import { isRunning } from '../../system/process-identity';
 import { printableLine, quoted } from '../../system/quoted';
-import { readState } from '../../system/state-folder';
-import { unlessGone } from '../../system/unless';
 import { findWorkspace } from '../../workspace/root';
 import { HostGit } from '../../workspace/worktrees/host-git';
 import { mergeWorktree } from '../../workspace/worktrees/merge';
@@ -24,7 +18,8 @@ import {
   worktreesOf,
   type Worktree,
 } from '../../workspace/worktrees/worktrees';
-import { common, declare } from '../support/command';
+import { common, declare, unknownWord } from '../support/command';
+import { knownSessions, type KnownSession } from '../support/known-sessions';
 import { shortened, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
@@ -33,7 +28,6 @@ interface Options {
   readonly json?: true;
 }
 
-/** What a word is about. */
 interface Scene {
   readonly host: Host;
   readonly options: Options;
@@ -51,7 +45,6 @@ const titleLength = 32;
 /** Of files to look at, so many are named. */
 const maxFiles = 20;
 
-/** Writes to stdout; resolves with 0. */
 export const run = declare<Options>({
   name: 'worktree',
   description: `Lists the worktrees of a repository that cai has made: each has a branch and a folder, in which sessions work
@@ -73,8 +66,8 @@ rm     removes the folder; the branch stays if it has commits that were not merg
 JSON of list: an array of objects: branch, folder, repository, isOfSession, isUncommitted, commits (how many the
 repository lacks), sessions: each with id, title, agent and isLive.`,
   action: async (options, host, [word = 'list', ...names]) => {
-    const act = Object.hasOwn(words, word) ? words[word] : undefined;
-    if (act === undefined) throw new CaiError('USAGE', unknownWord(word));
+    const act = ownValue(words, word);
+    if (act === undefined) throw unknownWord('worktree', word, Object.keys(words));
     if (word === 'list' && names.length > 0)
       throw new CaiError(
         'USAGE',
@@ -90,15 +83,9 @@ repository lacks), sessions: each with id, title, agent and isLive.`,
   },
 });
 
-function unknownWord(word: string): string {
-  const meant = nearest(word, Object.keys(words));
-  const hint = meant === undefined ? '' : `, did you mean "cai worktree ${meant}"?`;
-  return `${quoted(word)} is not one of ${Object.keys(words).join(', ')}${hint}: see "cai worktree --help"`;
-}
-
 async function list({ host, options, repository }: Scene): Promise<number> {
   const worktrees = worktreesOf(host.folders.state, repository);
-  const records = worktrees.length === 0 ? [] : recordsOf(host);
+  const records = worktrees.length === 0 ? [] : knownSessions(host);
   const all = await Promise.all(worktrees.map(async (each) => ({ ...each, ...(await stateOf(each, host)) })));
   const shown = all.map((each) => ({ ...each, sessions: sessionsIn(each.folder, records) }));
   if (options.json === true) {
@@ -173,7 +160,7 @@ async function rm(scene: Scene): Promise<number> {
   const { host, options } = scene;
   const worktrees = named(scene);
   if (options.force !== true) {
-    const records = recordsOf(host);
+    const records = knownSessions(host);
     // All are looked at before one is removed.
     for (const worktree of worktrees) await checkUnused(worktree, records, host);
   }
@@ -189,7 +176,7 @@ async function rm(scene: Scene): Promise<number> {
   return 0;
 }
 
-async function checkUnused(worktree: Worktree, records: readonly SessionRecord[], host: Host): Promise<void> {
+async function checkUnused(worktree: Worktree, records: readonly KnownSession[], host: Host): Promise<void> {
   const { branch, folder } = worktree;
   const what = sessionsIn(folder, records).some(({ isLive }) => isLive)
     ? 'a session is open in it'
@@ -216,19 +203,8 @@ function named({ host, repository, names }: Scene): Worktree[] {
   });
 }
 
-function recordsOf(host: Host): SessionRecord[] {
-  const { keepMs } = loadConfig(host).sessions;
-  const records = readState(host.folders.state, 'sessions.ndjson', (file) => {
-    unlessGone(() => readFileSync(file));
-    return new SessionFile(file, keepMs, openLog(host.env)).load();
-  });
-  return [...(records?.values() ?? [])].sort((one, other) => lastUseOf(other) - lastUseOf(one));
-}
-
-function sessionsIn(folder: string, records: readonly SessionRecord[]) {
+function sessionsIn(folder: string, records: readonly KnownSession[]) {
   return records
     .filter(({ root }) => root === folder)
-    .map(({ id, title = null, agent, openBy }) => {
-      return { id, title, agent, isLive: openBy !== undefined && isRunning(openBy) === true };
-    });
+    .map(({ id, title = null, agent, isLive }) => ({ id, title, agent, isLive }));
 }

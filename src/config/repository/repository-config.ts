@@ -1,8 +1,8 @@
 /** The config file of a repository. A stranger wrote it, and the agent can write to it. */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { posix } from 'node:path';
-import { TextDecoder } from 'node:util';
 import { CaiError } from '../../errors';
 import { configKeys } from '../config';
 import { readSettings, type Setting, type Source } from '../config-reader';
@@ -35,7 +35,8 @@ export function readRepositoryFile(root: string, home: string): RepositoryFile |
   const file = repositoryFileOf(root);
   const bytes = readRegularFile(file, maxBytes, realpathSync(root));
   if (bytes === undefined) return undefined;
-  const text = decode(bytes, file);
+  if (!isUtf8(bytes)) throw new CaiError('CONFIG', `${file} is not UTF-8`);
+  const text = bytes.toString();
   const source = { file, text, base: { folder: posix.dirname(file), home }, placeOf: placesIn(text) };
   const settings = readSettings(source, configKeys);
   const dockerfile = dockerfileOf(settings, file, root);
@@ -56,12 +57,4 @@ function digestOf(bytes: Buffer, dockerfile: Buffer | undefined): string {
   // TOML has no NUL, so that the two parts cannot be mistaken for each other.
   if (dockerfile !== undefined) hash.update('\0').update(dockerfile);
   return hash.digest('hex');
-}
-
-function decode(bytes: Buffer, file: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new CaiError('CONFIG', `${file} is not UTF-8`);
-  }
 }

@@ -12,7 +12,6 @@ import { configKeys, configOf, type Config } from '../config';
 import { settingsOf, type Setting } from '../config-reader';
 import { JudgedFile } from './judge';
 
-/** One that is there. */
 export interface WorkspaceDevcontainer {
   readonly file: string;
   /** As the user trusts it; `undefined`: it is not trusted as it is now, or cannot be used, and is not used. */

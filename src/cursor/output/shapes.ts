@@ -1,11 +1,12 @@
 /** Reads JSON that may have any form: what Cursor writes changes between its versions. */
+import { isObject } from '../../system/unless';
 
 /** A JSON object of unknown form. */
 export type Shape = Readonly<Record<string, unknown>>;
 
 /** The object that a value is; an empty one for everything else. */
 export function shapeOf(value: unknown): Shape {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : {};
+  return isObject(value) ? value : {};
 }
 
 /** The list that a value is; an empty one for everything else. */

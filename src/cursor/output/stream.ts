@@ -25,7 +25,6 @@ export interface Tokens {
 
 /** The end of a turn as Cursor tells it. */
 export interface Result {
-  /** It says that the turn has failed. */
   readonly isError: boolean;
   /** The answer, or what went wrong. */
   readonly text: string;
@@ -90,7 +89,6 @@ export class Stream {
     }
   }
 
-  /** Types of lines that have no place in ACP. */
   get unknownTypes(): readonly string[] {
     return [...this.#unknown];
   }
@@ -135,13 +133,9 @@ export class Stream {
     const face = faceOf(report, this.cwd);
     const { status, content, facts } = outcomeOf(report, this.cwd);
     const endMs = report.completedAtMs ?? report.atMs ?? this.now();
+    const locations = known === undefined ? face.locations : placesOf(known.face, face);
     const end = {
-      ...{
-        toolCallId,
-        status,
-        content,
-        locations: known === undefined ? face.locations : placesOf(known.face, face),
-      },
+      ...{ toolCallId, status, content, locations },
       ...(result !== undefined && { rawOutput: result }),
       _meta: { cursor: { ...facts, ...times(report.startedAtMs ?? known?.atMs, endMs, report.durationMs) } },
     };

@@ -3,7 +3,6 @@ import { posix } from 'node:path';
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk';
 import { beginning, firstNumber, firstText, listOf, shapeOf, type Shape } from './shapes';
 
-/** One report about a tool call. */
 export interface ToolReport {
   /** Cursor's id of the call, which may hold a line end; undefined for a call without an id. */
   readonly id: string | undefined;
@@ -32,12 +31,10 @@ export interface ToolFace {
   readonly locations: ToolCallLocation[];
 }
 
-/** What came of a call. */
 export interface ToolOutcome {
   /** A command that exits with another status than 0 has failed, too. */
   readonly status: 'completed' | 'failed';
   readonly content: ToolCallContent[];
-  /** For `_meta`. */
   readonly facts: Shape;
 }
 
@@ -136,7 +133,6 @@ function pathsIn(result: unknown): string[] {
   return [firstText(path), ...found].filter((each) => each !== undefined);
 }
 
-/** What came of a call that is over. */
 export function outcomeOf(report: ToolReport, cwd: string): ToolOutcome {
   const result = shapeOf(report.result);
   const exitCode = firstNumber(detailsOf(result).exitCode);
@@ -191,8 +187,7 @@ function contentOf(
     details.errorMessage,
     shapeOf(result).error,
   );
-  if (!isFine) return [text(fault ?? `${name} has failed`)];
-  return [];
+  return isFine ? [] : [text(fault ?? `${name} has failed`)];
 }
 
 /** Output as a block that no output can end. */

@@ -1,5 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
+import { CaiError, messageOf } from '../../errors';
 import { builtin } from '../builtin';
 import { makeFolder } from './make-folder';
 
@@ -18,5 +19,14 @@ export function replaceFile(file: string, content: string | Buffer): void {
     // What is left of it takes room, which may be why it failed.
     rmSync(draft, { force: true });
     throw reason;
+  }
+}
+
+/** What `write` returns; an error of the system becomes a `CaiError('CONFIG')` that names `place`. */
+export function writing<T>(place: string, write: () => T): T {
+  try {
+    return write();
+  } catch (cause) {
+    throw new CaiError('CONFIG', `${place} cannot be written: ${messageOf(cause)}`, undefined, { cause });
   }
 }

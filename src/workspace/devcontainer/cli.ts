@@ -18,7 +18,6 @@ export interface EngineEndpoint {
   readonly certificates?: Readonly<Record<string, Buffer>>;
 }
 
-/** What is built, and how. */
 export interface DevcontainerBuild {
   readonly devcontainer: Devcontainer;
   /** What its variables may stand for. */
@@ -31,7 +30,6 @@ export interface DevcontainerBuild {
   readonly proxies: Readonly<Record<string, string>>;
   /** File with certificates to trust as well. */
   readonly caFile: string | undefined;
-  /** Whether nothing of earlier builds is used. */
   readonly isFresh: boolean;
   /** Whether its steps use the network of the engine's machine. */
   readonly usesHostNetwork: boolean;

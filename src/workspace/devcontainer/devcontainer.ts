@@ -82,7 +82,6 @@ function withImage(service: BesideService, digest: string, root: string): Beside
   return { ...service, table: { ...table, image: `containai:service-${hash}` } };
 }
 
-/** Those that lie in the repository. */
 function localFeatures({ features }: JsonObject): string[] {
   return isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
 }

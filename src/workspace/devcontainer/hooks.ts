@@ -6,7 +6,6 @@ import { replaceFile } from '../../system/files/replace-file';
 import type { Hook } from './metadata';
 import { objectIn, unlessFails } from '../../system/unless';
 
-/** The container in which they run. */
 export interface HookPlace {
   /** Its name; another container of that name takes its place. */
   readonly name: string;
@@ -26,9 +25,7 @@ export interface HookRunner {
 
 /** What was run, as our state folder has it: where no agent can write. */
 interface Done {
-  /** The container. */
   readonly id: string;
-  /** At its last start. */
   readonly startedAt: number;
   /** Whether a command has failed: then no other runs in this container. */
   readonly isFailed: boolean;

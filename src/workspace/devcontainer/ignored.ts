@@ -2,31 +2,17 @@
 import { quoted } from '../../system/quoted';
 import { isObject, type JsonObject } from './json';
 
-/** Each with what makes it worth telling. */
-const ignored: Readonly<Record<string, (value: unknown) => boolean>> = {
-  initializeCommand: isSaid,
-  postAttachCommand: isSaid,
-  privileged: (value) => value === true,
-  capAdd: isSaid,
-  securityOpt: isSaid,
-  runArgs: isSaid,
-  mounts: isSaid,
-  workspaceMount: isSaid,
-  workspaceFolder: isSaid,
-  appPort: isSaid,
-  entrypoint: isSaid,
-  hostRequirements: isSaid,
-  secrets: isSaid,
-};
+const ignored = [
+  ...['initializeCommand', 'postAttachCommand', 'privileged', 'capAdd', 'securityOpt', 'runArgs', 'mounts'],
+  ...['workspaceMount', 'workspaceFolder', 'appPort', 'entrypoint', 'hostRequirements', 'secrets'],
+];
 
 /** Of `build`: both could name files of this machine, or give the build more rights. */
 const ignoredOfBuild = ['options', 'cacheFrom'];
 
 /** The keys that are there and are ignored: `runArgs`, `build.options`. */
 export function ignoredKeys(settings: JsonObject): string[] {
-  const keys = Object.keys(ignored).filter(
-    (key) => Object.hasOwn(settings, key) && ignored[key]!(settings[key]),
-  );
+  const keys = ignored.filter((key) => isSaid(settings[key]));
   const { build } = settings;
   const ofBuild = ignoredOfBuild.filter((key) => isObject(build) && isSaid(build[key]));
   return [...keys, ...ofBuild.map((key) => `build.${key}`)];

@@ -54,6 +54,14 @@ export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** The value, with all its strings changed. */
+export function withTexts(value: Json, change: (text: string) => string): Json {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => withTexts(each, change));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withTexts(each, change)]));
+}
+
 /** The value, or the members of a list, as far as they are strings that are not empty. */
 export function textsOf(value: Json | undefined): string[] {
   return [value ?? []].flat().flatMap((each) => textOf(each) ?? []);

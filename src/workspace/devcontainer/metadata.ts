@@ -21,7 +21,6 @@ export type HookName = (typeof hookNames)[number];
 
 /** What is run at one time: all these at once. */
 export interface Hook {
-  /** When. */
   readonly name: HookName;
   /** Program and arguments of each; with a name where the file gives one. */
   readonly commands: readonly { readonly name: string; readonly argv: readonly [string, ...string[]] }[];
@@ -29,7 +28,6 @@ export interface Hook {
 
 export interface Metadata {
   readonly user: string | undefined;
-  /** In their order. */
   readonly hooks: readonly Hook[];
   /** In the container. */
   readonly ports: readonly number[];
@@ -64,19 +62,14 @@ export function variablesOf(
   values: Required<Pick<VariableValues, 'localFolder' | 'localEnv' | 'containerFolder'>>,
 ): [name: string, value: string | undefined][] {
   const found = (key: string, containerEnv: Readonly<Record<string, string>>) =>
-    entries.flatMap((entry) => {
-      const own = entry[key];
-      return isObject(own) ? Object.entries(substitute(own, { ...values, containerEnv })) : [];
-    });
-  const text = ([name, value]: [string, Json]): [string, string | undefined][] => [[name, wordOf(value)]];
-  const isName = ([name]: [string, unknown]) => /^[^=\0]+$/.test(name);
-  const container = found('containerEnv', inside).filter(isName).flatMap(text);
-  const set = container.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  const remote = found('remoteEnv', { ...inside, ...Object.fromEntries(set) });
-  return [
-    ...set.map(([name, value]): [string, string] => [name, value]),
-    ...remote.filter(isName).flatMap(text),
-  ];
+    entries
+      .map((entry) => entry[key])
+      .filter(isObject)
+      .flatMap((own) => Object.entries(substitute(own, { ...values, containerEnv })))
+      .filter(([name]) => /^[^=\0]+$/.test(name))
+      .map(([name, value]): [string, string | undefined] => [name, wordOf(value)]);
+  const set = found('containerEnv', inside).filter((each): each is [string, string] => each[1] !== undefined);
+  return [...set, ...found('remoteEnv', { ...inside, ...Object.fromEntries(set) })];
 }
 
 /** Source: Development Containers, "Formatting string vs. array properties". */

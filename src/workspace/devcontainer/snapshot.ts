@@ -32,7 +32,6 @@ export class Snapshot {
   #bytes = 0;
   #names = 0;
 
-  /** `root`: of the workspace. */
   constructor(root: string) {
     this.#root = realpathSync(root);
   }

@@ -1,6 +1,6 @@
 /** The variables of devcontainer.json. Source: Development Containers, "Variables in devcontainer.json". */
 import { posix } from 'node:path';
-import { isObject, type Json } from './json';
+import { withTexts, type Json } from './json';
 
 export interface VariableValues {
   readonly localFolder: string;
@@ -14,20 +14,9 @@ export interface VariableValues {
 
 /** A value with what its variables stand for, in all its strings. One that nobody knows stays as it is. */
 export function substitute<T extends Json>(value: T, values: VariableValues): T {
-  return map(value, (text) =>
+  return withTexts(value, (text) =>
     text.replace(/\$\{([^{}]*)\}/g, (whole, name: string) => valueOf(name, values) ?? whole),
   ) as T;
-}
-
-function map(value: Json, change: (text: string) => string): Json {
-  if (typeof value === 'string') return change(value);
-  if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, map(each, change)]));
-  return isList(value) ? value.map((each) => map(each, change)) : value;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 function valueOf(text: string, values: VariableValues): string | undefined {

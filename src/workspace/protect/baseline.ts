@@ -4,11 +4,11 @@
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError } from '../../errors';
 import { inOneLook } from '../../system/paths/look-inside';
 import { identityNow } from '../../system/paths/pinned-folder';
 import { ancestry } from '../../system/real-path';
-import { replaceFile } from '../../system/files/replace-file';
+import { replaceFile, writing } from '../../system/files/replace-file';
 import {
   contentsOf,
   digestOf,
@@ -215,15 +215,6 @@ export function nameOf(root: string, folder: string, path: string): string {
 /** The folder of ours with all records about a folder. */
 export function folderFor(state: string, folder: string): string {
   return posix.join(placeOf(state), digestOf(folder));
-}
-
-/** Runs `write`; an error of the system becomes a `CaiError('CONFIG')` that names `place`. */
-export function writing<T>(place: string, write: () => T): T {
-  try {
-    return write();
-  } catch (reason) {
-    throw new CaiError('CONFIG', `${place} cannot be written: ${messageOf(reason)}`);
-  }
 }
 
 const fileName = 'baseline.json';

@@ -112,7 +112,6 @@ async function namedIn({ file, trees }: Configuration, host: Host, untilMs: numb
 }
 
 function userFiles(host: Host): string[] {
-  const named = host.env.XDG_CONFIG_HOME ?? '';
-  const configHome = named.startsWith('/') ? named : posix.join(host.home, '.config');
-  return [posix.join(host.home, '.gitconfig'), posix.join(configHome, 'git/config'), '/etc/gitconfig'];
+  const own = posix.join(host.baseFolder('XDG_CONFIG_HOME', '.config'), 'git/config');
+  return [posix.join(host.home, '.gitconfig'), own, '/etc/gitconfig'];
 }

@@ -108,16 +108,17 @@ function unitsOf(folder: string, { isGit = false, patterns = [], unasked = [] }:
     .filter(({ path }) => !known.has(path) && !crowds.includes(path));
   return [
     ...units.filter(({ path }) => !crowds.includes(path)),
-    ...crowds.map((path): ProtectedPath => ({ path, kind: 'crowd' })),
+    ...crowds.map(of('crowd')),
     ...links,
-    ...packedReplacesIn(folder, gitFolders).map((path): ProtectedPath => ({ path, kind: 'file' })),
-    ...[...hiddenIn(folder, trees), ...replaces.names].map((path): ProtectedPath => ({
-      path,
-      kind: 'hidden',
-    })),
+    ...packedReplacesIn(folder, gitFolders).map(of('file')),
+    ...[...hiddenIn(folder, trees), ...replaces.names].map(of('hidden')),
     ...openFolders(folder, gitFolders, units),
   ];
 }
+
+const of =
+  (kind: ProtectedPath['kind']) =>
+  (path: string): ProtectedPath => ({ path, kind });
 
 /** Folders of a git folder in which somebody who can write can place what git runs; the first is itself. */
 const placing = ['', 'hooks', 'info', 'modules', 'worktrees'];
@@ -139,13 +140,13 @@ function openFolders(
       const there = lookAt(folder, path);
       return there?.isDirectory() === true && (there.mode & othersCanWrite) !== 0;
     })
-    .map((path) => ({ path, kind: 'open' }));
+    .map(of('open'));
 }
 
 function linksInGit(folder: string, gitFolder: string): ProtectedPath[] {
   const { links, isWhole } = linksIn(folder, gitFolder, ['objects', 'lfs']);
   if (!isWhole) return [{ path: posix.join(gitFolder, '*'), kind: 'crowd' }];
-  return links.map((path) => ({ path, kind: 'link' }));
+  return links.map(of('link'));
 }
 
 /** Whether a path that is looked at is read-only in every container where protection is on. */

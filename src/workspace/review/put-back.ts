@@ -3,13 +3,14 @@ import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { readRegularFile } from '../../system/paths/read-regular-file';
-import { copyOf, folderFor, writing } from '../protect/baseline';
+import { copyOf, folderFor } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../../system/files/open-file';
 import { pathOfOpen, placeOf } from '../../system/files/descriptor';
 import { commandWord, quoted } from '../../system/quoted';
 import { makeFolder } from '../../system/files/make-folder';
+import { writing } from '../../system/files/replace-file';
 
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
@@ -30,21 +31,8 @@ export function putBack(
 ): { readonly aside: string | undefined; readonly failure: string | undefined } {
   const { folder, path, name, before, now } = change;
   try {
-    if (now?.state === crowd)
-      throw new CaiError(
-        'OUTSIDE',
-        'too much to look at, or not readable: remove by hand what you do not know',
-      );
-    if (now?.state.startsWith(openState))
-      throw new CaiError(
-        'OUTSIDE',
-        `others can write in it: run: chmod go-w ${commandWord(posix.join(folder, path))}`,
-      );
-    if (now?.state === hiddenState)
-      throw new CaiError(
-        'OUTSIDE',
-        'to have git tell of its changes again, run "git update-index --no-assume-unchanged --no-skip-worktree" with its path',
-      );
+    const byHand = now && whatToDo(now.state, posix.join(folder, path));
+    if (byHand !== undefined) return { aside: undefined, failure: byHand };
     const restore = before === undefined ? undefined : restorerOf(state, change);
     const take = (place: string): string | undefined => takeAway(place, posix.join(aside, name));
     const kept = now === undefined ? undefined : inFolderOf(folder, path, take);
@@ -54,6 +42,14 @@ export function putBack(
   } catch (reason) {
     return { aside: undefined, failure: messageOf(reason) };
   }
+}
+
+/** What only the user can do about something with that state; `undefined`: it can be put back. */
+function whatToDo(state: string, place: string): string | undefined {
+  if (state === crowd) return 'too much to look at, or not readable: remove by hand what you do not know';
+  if (state.startsWith(openState)) return `others can write in it: run: chmod go-w ${commandWord(place)}`;
+  if (state !== hiddenState) return undefined;
+  return 'to have git tell of its changes again, run "git update-index --no-assume-unchanged --no-skip-worktree" with its path';
 }
 
 /** A function that makes the earlier content at a place. Fails if that is not known. */

@@ -2,7 +2,7 @@
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
-import { printableLine, quoted } from '../../system/quoted';
+import { commandWord, printableLine, quoted } from '../../system/quoted';
 import { unitsIn } from '../protect/inventory';
 import { HostGit, writeMs } from './host-git';
 import { changesIn, isIn, tipOf, type Worktree } from './worktrees';
@@ -45,7 +45,7 @@ export async function mergeWorktree(
   if ((await changesIn(worktree, host)).isUncommitted)
     throw refusal(
       folder,
-      `has changes that are not committed, which would be left out: have the agent commit them, or run: git -C ${quoted(folder)} commit`,
+      `has changes that are not committed, which would be left out: have the agent commit them, or run: git -C ${commandWord(folder)} commit`,
     );
   if (await isIn(git, tip)) return { into, isNews: false, toReview: [] };
   const before = await git.ask(['rev-parse', '--verify', 'HEAD^{commit}']);

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { encode } from 'uqr';
 import { cai, runInTerminal, userWith } from '../../support/cli';
@@ -62,6 +64,20 @@ test('without a server, or one that browsers can reach, it says what to do', asy
   expect(without).toMatchObject({ status: 11, stdout: '' });
   expect(without.stderr).toContain('no "cai serve" of yours listens on');
   expect(unreached.stderr).toContain('give it one by --listen HOST:PORT');
+});
+
+test('a server that ends in the middle of its answer is named', async () => {
+  const { run, socket } = newUser();
+  mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
+  const server = createServer((stream) => stream.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{')).listen(
+    socket,
+  );
+  await once(server, 'listening');
+  const { status, stderr } = await run();
+  server.close();
+
+  expect(status).toBe(11);
+  expect(stderr).toMatch(/^cai: the server at .*serve\.sock cannot be used: .*aborted\n$/);
 });
 
 test('a terminal gets no QR code for an address that no phone can open', async () => {

@@ -10,7 +10,7 @@ import { expectedError } from '../../expected-error';
 
 jest.mock('../../../src/system/files/replace-file', () => {
   const actual = jest.requireActual<typeof files>('../../../src/system/files/replace-file');
-  return { replaceFile: jest.fn(actual.replaceFile) };
+  return { ...actual, replaceFile: jest.fn(actual.replaceFile) };
 });
 
 let host: Host;

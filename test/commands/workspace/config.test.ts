@@ -205,7 +205,7 @@ describe('changes of the own file', () => {
     [['get'], 'it is "get KEY", "set KEY VALUE", "unset KEY", "edit" or nothing'],
     [['set', 'agent.default'], 'it is "get KEY", "set KEY VALUE"'],
     [['edit', 'agent.default'], 'it is "get KEY", "set KEY VALUE"'],
-    [['put', 'agent.default'], '"put" is not list, get, set, unset or edit'],
+    [['put', 'agent.default'], '"put" is not one of list, get, set, unset, edit: see "cai config --help"'],
   ])('%j is refused and changes nothing', async (args, words) => {
     const { status, stderr } = await config(...args);
 

@@ -133,7 +133,6 @@ function dependencies({ depends_on: on }: JsonObject = {}): (readonly [string, J
   ]);
 }
 
-/** Reads one service. */
 class Reader {
   readonly #keys: JsonObject;
   readonly #ignored: string[];

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { parseEnv } from 'node:util';
 import { CaiError } from '../../../errors';
-import { isObject, type Json } from '../json';
+import { withTexts, type Json } from '../json';
 
 /** `$$`, `$NAME`, `${NAME}`, or with `-`, `?` or `+`, perhaps behind `:`, and text, in which one more can be. */
 const form = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?)([-?+])((?:[^{}]|\$\{[^{}]*\})*))?\})/g;
@@ -37,10 +37,7 @@ export class Variables {
    * too long.
    */
   replacedIn(value: Json): Json {
-    if (typeof value === 'string') return this.#replaced(value);
-    if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.replacedIn(each));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.replacedIn(each)]));
+    return withTexts(value, (text) => this.#replaced(text));
   }
 
   #replaced(text: string): string {
