@@ -148,11 +148,11 @@ export async function credentials(facts: Facts): Promise<Finding> {
 }
 
 /** Whether an editor from the desktop finds `cai` and `node`. */
-export function editor({ configured }: Facts): Finding {
+export function editor({ configured, host }: Facts): Finding {
   const args = ['--acp', ...(configured === undefined ? [] : [configured.agent.name])];
   const problem = desktopProblem();
   if (problem === undefined) return ok(`editors find cai and node by themselves: cai ${args.join(' ')}`);
-  const { command, args: whole } = wholeCommand(args);
+  const { command, args: whole } = wholeCommand(args, host);
   const line = `${quoted(command)} with the arguments ${whole.map(quoted).join(' ')}`;
   return warn(problem, `name the whole command in its settings: ${line}`);
 }

@@ -1,4 +1,5 @@
 /** Where editors keep which agents they start. `docs/editors.md` says the same for people. */
+import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 
@@ -12,7 +13,8 @@ export interface AgentEntry {
 /** An editor whose settings are JSON, which may have comments. */
 interface Editor {
   readonly name: string;
-  file(host: Host): string;
+  /** Where its settings may be, as it was installed; the first is where they are made. */
+  readonly files: (host: Host) => readonly [string, ...string[]];
   /** The keys that lead to an agent; the last is its name, and is added. */
   readonly path: readonly string[];
   /** What stands there. */
@@ -25,32 +27,54 @@ const isMac = process.platform === 'darwin';
 
 const configFolder = (host: Host): string => host.baseFolder('XDG_CONFIG_HOME', '.config');
 
-/** By the word on the command line. Sources: the documentation of each. */
-export const editors: Readonly<Record<string, Editor>> = {
-  zed: {
-    name: 'Zed',
-    file: (host) =>
-      posix.join(isMac ? posix.join(host.home, '.config') : configFolder(host), 'zed/settings.json'),
-    path: ['agent_servers'],
-    entry: (agent) => ({ type: 'custom', ...agent }),
-  },
-  vscode: {
-    name: 'VS Code',
-    file: (host) =>
+/** VS Code, and what was made from it: `folder` is where it keeps the user's settings. */
+function codeEditor(name: string, folder: string): Editor {
+  return {
+    name,
+    files: (host) => [
       isMac
-        ? posix.join(host.home, 'Library/Application Support/Code/User/settings.json')
-        : posix.join(configFolder(host), 'Code/User/settings.json'),
+        ? posix.join(host.home, 'Library/Application Support', folder, 'User/settings.json')
+        : posix.join(configFolder(host), folder, 'User/settings.json'),
+    ],
     path: ['acp.agents'],
     entry: (agent) => ({ ...agent }),
     note: 'It needs the extension ACP Client (formulahendry.acp-client).',
+  };
+}
+
+/** By the word on the command line. Sources: the documentation of each, and of Flathub's dev.zed.Zed. */
+export const editors: Readonly<Record<string, Editor>> = {
+  zed: {
+    name: 'Zed',
+    files: (host) => {
+      if (isMac) return [posix.join(host.home, '.config/zed/settings.json')];
+      const { FLATPAK_XDG_CONFIG_HOME: own } = host.env;
+      const flatpak =
+        own?.startsWith('/') === true ? own : posix.join(host.home, '.var/app/dev.zed.Zed/config');
+      return [configFolder(host), flatpak].map((folder) => posix.join(folder, 'zed/settings.json')) as [
+        string,
+        string,
+      ];
+    },
+    path: ['agent_servers'],
+    entry: (agent) => ({ type: 'custom', ...agent }),
   },
+  vscode: codeEditor('VS Code', 'Code'),
+  vscodium: codeEditor('VSCodium', 'VSCodium'),
+  cursor: codeEditor('Cursor', 'Cursor'),
   jetbrains: {
     name: 'JetBrains IDEs',
-    file: ({ home }) => posix.join(home, '.jetbrains/acp.json'),
+    files: ({ home }) => [posix.join(home, '.jetbrains/acp.json')],
     path: ['agent_servers'],
     entry: (agent) => ({ ...agent }),
   },
 };
+
+/** The settings of an editor: where its folder is, else where they are made. */
+export function settingsOf({ files }: Editor, host: Host): string {
+  const all = files(host);
+  return all.find((file) => existsSync(posix.dirname(file))) ?? all[0];
+}
 
 /** Neovim is configured by a program, which is not ours to edit: what to put there. */
 export function neovimLines(name: string, { command, args, env = {} }: AgentEntry): string {

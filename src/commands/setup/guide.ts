@@ -11,7 +11,7 @@ import { lineOf } from '../doctor/doctor';
 import { context, engine, image } from '../doctor/engine';
 import { configuration, node, workspace } from '../doctor/machine';
 import { confirm, paintFor, tell } from '../support/terminal';
-import { editors } from './editors';
+import { editors, settingsOf } from './editors';
 
 /**
  * Resolves with 0 at the end, with 1 where something has to be mended first. Rejects with `USAGE` where no terminal is.
@@ -35,7 +35,11 @@ export async function guide(
     if (status !== 0) return status;
   }
   for (const [word, editor] of editorsOf(host))
-    if (await ask(`Write how it starts ${agent} into the settings of ${editor.name}, ${editor.file(host)}?`))
+    if (
+      await ask(
+        `Write how it starts ${agent} into the settings of ${editor.name}, ${settingsOf(editor, host)}?`,
+      )
+    )
       setUp(word, agent);
   if (await ask(`Have a first turn with ${agent} here?`))
     return await (await import('../try/try')).run([agent], host);
@@ -65,7 +69,7 @@ async function hasImage(agent: string, host: Host): Promise<boolean> {
 
 /** Those whose folder for settings is there. */
 function editorsOf(host: Host) {
-  const found = Object.entries(editors).filter(([, editor]) => existsSync(dirname(editor.file(host))));
+  const found = Object.entries(editors).filter(([, editor]) => existsSync(dirname(settingsOf(editor, host))));
   if (found.length === 0) tell('no settings of an editor were found: "cai setup EDITOR" writes some');
   return found;
 }

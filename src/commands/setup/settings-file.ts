@@ -4,6 +4,7 @@ import {
   copyFileSync,
   existsSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -11,17 +12,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { applyEdits, modify, parse, printParseErrorCode, type ParseError } from 'jsonc-parser';
+import { parse, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { isObject, unlessFails } from '../../system/unless';
+import { unlessFails } from '../../system/unless';
+import { utf8Of } from '../../system/files/utf8';
+import { doubledKey, withValue, withoutValue } from './settings-text';
 import { makeFolder } from '../../system/files/make-folder';
 import { writing } from '../../system/files/replace-file';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
  * the end of the name, or `.before-cai-2` and so on: what is kept is never replaced. Returns false if the value stands
- * there already. Throws `CaiError('CONFIG')` for a file that cannot be read, is no JSON, or cannot be written; then
- * nothing has changed.
+ * there already. Throws `CaiError('CONFIG')` for a file that cannot be read, is no JSON, has a key of the path twice, or
+ * cannot be written; then nothing has changed.
  */
 export function setInFile(file: string, path: readonly string[], value: unknown): boolean {
   const before = read(file);
@@ -37,7 +40,7 @@ export function setInFile(file: string, path: readonly string[], value: unknown)
  */
 export function unsetInFile(file: string, path: readonly string[]): boolean {
   const now = read(file);
-  const value = now === undefined ? undefined : valueAt(parse(now), path);
+  const value = now === undefined ? undefined : valueAt(parse(withoutMark(now)), path);
   if (now === undefined || value === undefined) return false;
   const real = realpathSync(file);
   const kept = namesBeside(real).at(-2);
@@ -52,10 +55,10 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
   return true;
 }
 
-/** The names in the object at the end of the path; empty where none is, or the file cannot be read. */
-export function namesInFile(file: string, path: readonly string[]): string[] {
-  const settings: unknown = parse(unlessFails(() => read(file)) ?? '');
-  return Object.keys(valueAt(settings, path) ?? {});
+/** The object at the end of the path; empty where none is, or the file cannot be read. */
+export function objectInFile(file: string, path: readonly string[]): Readonly<Record<string, unknown>> {
+  const settings: unknown = parse(withoutMark(unlessFails(() => read(file)) ?? ''));
+  return (valueAt(settings, path) ?? {}) as Readonly<Record<string, unknown>>;
 }
 
 function valueAt(settings: unknown, path: readonly string[]): unknown {
@@ -65,12 +68,12 @@ function valueAt(settings: unknown, path: readonly string[]): unknown {
   );
 }
 
-function edited(file: string, text: string, path: readonly string[], value: unknown): string {
+function edited(file: string, whole: string, path: readonly string[], value: unknown): string {
+  const text = withoutMark(whole);
   const errors: ParseError[] = [];
-  const options = { allowTrailingComma: true, allowEmptyContent: true };
-  const settings: unknown = parse(text, errors, options);
+  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   const [first] = errors;
-  if (first !== undefined || !(settings === undefined || isObject(settings))) {
+  if (first !== undefined || (root ?? { type: 'object' }).type !== 'object') {
     const what =
       first === undefined ? 'no object' : `${printParseErrorCode(first.error)} at offset ${first.offset}`;
     throw new CaiError(
@@ -78,22 +81,34 @@ function edited(file: string, text: string, path: readonly string[], value: unkn
       `${file} is not what an editor writes (${what}): correct it, or use --print`,
     );
   }
-  const formattingOptions = { insertSpaces: !/^\t/m.test(text), tabSize: 2, insertFinalNewline: true };
-  try {
-    return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
-  } catch {
-    const what = JSON.stringify(path[0]);
-    throw new CaiError('CONFIG', `${file} has no object as ${what}: correct it, or use --print`);
-  }
+  const twice = doubledKey(root, path);
+  if (twice !== undefined)
+    throw new CaiError(
+      'CONFIG',
+      `${file} has ${JSON.stringify(twice)} twice, of which an editor takes one: make one of them, or use --print`,
+    );
+  const after = value === undefined ? withoutValue(text, path) : withValue({ file, text, root }, path, value);
+  return whole.slice(0, whole.length - text.length) + after;
+}
+
+/** Editors read over a byte order mark, and it stays. */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 /** Undefined: the file does not exist. */
 function read(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return utf8Of(readFileSync(file));
   } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return undefined;
-    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`);
+    if (errorCodeOf(reason) !== 'ENOENT')
+      throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`);
+    const target = unlessFails(() => readlinkSync(file));
+    if (target === undefined) return undefined;
+    throw new CaiError(
+      'CONFIG',
+      `${file} leads to ${target}, which is not there: make it, or remove the link`,
+    );
   }
 }
 
@@ -105,6 +120,8 @@ function write(file: string, before: string | undefined, after: string): void {
     return;
   }
   const real = realpathSync(file);
+  // Whoever made it so does not want it changed; the folder alone would let us.
+  if ((statSync(real).mode & 0o222) === 0) throw new Error('it is read-only');
   copyFileSync(real, namesBeside(real).at(-1)!, constants.COPYFILE_EXCL);
   replace(real, after);
 }

@@ -7,10 +7,11 @@ import { readAddress } from '../../served/client';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
+import { unlessFails } from '../../system/unless';
 import { declare } from '../support/command';
-import { editorCommand } from '../support/editor-command';
+import { editorCommand, isOfOneVersion } from '../support/editor-command';
 import { tell, writeJson } from '../support/terminal';
-import { editors, neovimLines } from './editors';
+import { editors, neovimLines, settingsOf } from './editors';
 import { guide } from './guide';
 import { setInFile, unsetInFile } from './settings-file';
 
@@ -65,15 +66,18 @@ function setup(word: string, options: Options, host: Host): number {
   const { remote } = options;
   const { title, args, env, note } =
     remote === undefined ? here(options, host) : there(remote, options, host);
-  const entry = { ...editorCommand(args), ...(env && { env }) };
+  const entry = { ...editorCommand(args, host), ...(env && { env }) };
   if (options.undo === true) return undo(word, title, host);
-  const notes = [editor?.note, note].filter((each) => each !== undefined);
+  const moves = isOfOneVersion(entry)
+    ? 'The paths name a version of Node or cai: after an update of it, run this again.'
+    : undefined;
+  const notes = [editor?.note, note, moves].filter((each) => each !== undefined);
   if (editor === undefined) {
     process.stdout.write(neovimLines(title, entry));
     notes.forEach(tell);
     return 0;
   }
-  const file = editor.file(host);
+  const file = settingsOf(editor, host);
   const path = [...editor.path, title];
   const value = editor.entry(entry);
   const shown = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
@@ -95,7 +99,7 @@ function undo(word: string, title: string, host: Host): number {
       'USAGE',
       'cai has written nothing for Neovim: remove the lines from its configuration',
     );
-  const file = editor.file(host);
+  const file = settingsOf(editor, host);
   const isDone = unsetInFile(file, [...editor.path, title]);
   tell(`${quoted(title)} is ${isDone ? 'no longer' : 'not'} in ${file}`);
   return 0;
@@ -121,11 +125,10 @@ function engineVariables({ env }: Host): Readonly<Record<string, string>> | unde
 
 /** Throws `CaiError('USAGE')` for an address that `cai connect` does not take. Which agents are there, the server knows. */
 function there(remote: string, { agent, tokenFile }: Options, host: Host): Start {
-  const { url, socketPath, isLoopback } = readAddress(remote, agent, host);
-  const place = socketPath === undefined ? new URL(url).host : 'this machine';
+  const { socketPath, isLoopback } = readAddress(remote, agent, host);
   const isElsewhere = socketPath === undefined && !isLoopback;
   return {
-    title: `${agent === undefined ? 'cai' : shown(agent)} (${place})`,
+    title: `${agent === undefined ? 'cai' : shown(agent)} (${placeOf(remote, host)})`,
     args: [
       ...['connect', remote],
       ...(agent === undefined ? [] : ['--agent', agent]),
@@ -137,6 +140,22 @@ function there(remote: string, { agent, tokenFile }: Options, host: Host): Start
         ? 'If the server wants a token, put it into a file that only you can read, and run this again with --token-file FILE.'
         : undefined,
   };
+}
+
+/** Throws as `there` does. */
+function placeOf(remote: string, host: Host): string {
+  const { url, socketPath } = readAddress(remote, undefined, host);
+  return socketPath === undefined ? new URL(url).host : 'this machine';
+}
+
+/** Whether `setup` has written this entry, as its name and the words of its command tell. */
+export function isOurs(name: string, entry: unknown, host: Host): boolean {
+  if (name.endsWith(' (cai)')) return true;
+  const { args } = (entry ?? {}) as { args?: unknown };
+  const words: readonly unknown[] = Array.isArray(args) ? args : [];
+  const remote = words[words.indexOf('connect') + 1];
+  const place = words.includes('connect') && unlessFails(() => placeOf(remote as string, host));
+  return typeof place === 'string' && name.endsWith(` (${place})`);
 }
 
 function shown(agent: string): string {

@@ -8,7 +8,8 @@ import { connectEngine } from '../containers/selection';
 import { common, declare } from '../support/command';
 import { confirm, table, tell } from '../support/terminal';
 import { editors } from './editors';
-import { namesInFile, unsetInFile } from './settings-file';
+import { objectInFile, unsetInFile } from './settings-file';
+import { isOurs } from './setup';
 import { packageFolder, wayOf } from './update';
 
 interface Options {
@@ -59,17 +60,20 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
 
 const everything = { why: () => '', endsRunning: true };
 
-/** What `cai setup` has written, known by the end of its names; the last first, so that each file is again what it was. */
+/** What `cai setup` has written; the last first, so that each file is again what it was. */
 function entriesOf(host: Host): Removable[] {
-  return Object.values(editors).flatMap((editor) => {
-    const file = editor.file(host);
-    const names = namesInFile(file, editor.path).filter((name) => name.endsWith(' (cai)'));
-    return names.reverse().map((name) => ({
-      kind: 'entry',
-      name: `${name} in ${file}`,
-      remove: () => void unsetInFile(file, [...editor.path, name]),
-    }));
-  });
+  return Object.values(editors).flatMap(({ path, files }) =>
+    files(host).flatMap((file) => {
+      const entries = Object.entries(objectInFile(file, path)).filter(([name, entry]) =>
+        isOurs(name, entry, host),
+      );
+      return entries.reverse().map(([name]) => ({
+        kind: 'entry',
+        name: `${name} in ${file}`,
+        remove: () => void unsetInFile(file, [...path, name]),
+      }));
+    }),
+  );
 }
 
 function foldersOf(host: Host): Removable[] {

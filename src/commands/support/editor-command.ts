@@ -2,8 +2,13 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isSea } from 'node:sea';
-import { isProgram } from '../../system/paths/safe-program';
+import { version } from '../../../package.json';
+import type { Host } from '../../system/host';
+import { AgentFolders } from '../../system/paths/agent-folders';
+import { isOfNoAgent, isProgram } from '../../system/paths/safe-program';
+import { searchFolders } from '../../system/paths/search-path';
 import { packageFile } from '../../system/files/package-file';
+import { unlessFails } from '../../system/unless';
 
 /** Where programs are found that no shell has started. Source: login.defs(5), ENV_PATH; launchd on macOS. */
 const desktopPath =
@@ -27,13 +32,38 @@ export function desktopProblem(): string | undefined {
   return isOurs ? undefined : `an editor started from the desktop finds another cai: ${found!}`;
 }
 
+interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
 /** The program and its arguments that start `cai` with these, whatever PATH the editor has. */
-export function wholeCommand(args: readonly string[]): { command: string; args: readonly string[] } {
-  const script = isSea() ? [] : [ownFile()];
-  return { command: process.execPath, args: [...script, ...args] };
+export function wholeCommand(args: readonly string[], host: Host): Command {
+  const node = lastingPath(isSea() ? 'cai' : 'node', process.execPath, host);
+  const script = isSea() ? [] : [lastingPath('cai', ownFile(), host)];
+  return { command: node, args: [...script, ...args] };
 }
 
 /** The same, but only `cai` where that is enough. */
-export function editorCommand(args: readonly string[]): { command: string; args: readonly string[] } {
-  return desktopProblem() === undefined ? { command: 'cai', args } : wholeCommand(args);
+export function editorCommand(args: readonly string[], host: Host): Command {
+  return desktopProblem() === undefined ? { command: 'cai', args } : wholeCommand(args, host);
+}
+
+/** Where a program lies that no update moves, as far as PATH tells: package managers have a folder for each version, and one with links. */
+function lastingPath(name: string, file: string, host: Host): string {
+  const folders = new AgentFolders(host.folders.state);
+  const real = realpathSync(file);
+  const leads = (path: string): boolean =>
+    unlessFails(() => realpathSync(path)) === real && isOfNoAgent(path, folders);
+  // Those of fnm go with their shell.
+  const lasting = searchFolders(host.env.PATH).filter((folder) => !folder.includes('/fnm_multishells/'));
+  return lasting.map((folder) => join(folder, name)).find(leads) ?? file;
+}
+
+/** Whether a path names the version of what it leads to, and so goes with it. */
+export function isOfOneVersion({ command, args }: Command): boolean {
+  const versions = [process.versions.node, version];
+  return [command, args[0] ?? ''].some((path) =>
+    path.split('/').some((part) => versions.includes(part.replace(/^v/, ''))),
+  );
 }

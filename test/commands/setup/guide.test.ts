@@ -63,6 +63,6 @@ test('needs an editor where nobody can be asked', async () => {
   expect(await runHere(['setup'], newUser())).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'cai: name an editor: cai setup zed, vscode, jetbrains or neovim\n',
+    stderr: 'cai: name an editor: cai setup zed, vscode, vscodium, cursor, jetbrains or neovim\n',
   });
 });

@@ -42,6 +42,23 @@ test('removes what is remembered and what stands in editors, and keeps the confi
   expect(existsSync(user.file)).toBe(true);
 });
 
+test('finds what stands for servers, in every file of an editor, and leaves what others have written', async () => {
+  const { user, zed } = await used();
+  const flatpak = join(user.cwd!, '.var/app/dev.zed.Zed/config');
+  const other = join(flatpak, 'zed/settings.json');
+  mkdirSync(join(other, '..'), { recursive: true });
+  writeFileSync(other, '{ "agent_servers": { "mine (x)": { "args": ["connect", "wss://y"] }, "o (y)": 1 } }');
+  for (const remote of ['wss://build.example', 'unix:/run/s.sock', 'http://127.0.0.1:8722'])
+    await runHere(['setup', 'zed', '--remote', remote, '--agent', 'codex'], user);
+
+  const { stdout } = await runHere(['uninstall', '--yes'], user);
+
+  for (const place of ['build.example', 'this machine', '127.0.0.1:8722'])
+    expect(stdout).toContain(`Codex (${place}) in ${zed}`);
+  expect(stdout).not.toContain(flatpak);
+  expect(readFileSync(zed, 'utf8')).toBe(settings);
+});
+
 test('shows all of it, and changes nothing, with --dry-run', async () => {
   const { user, zed, state } = await used();
   const before = readFileSync(zed, 'utf8');
