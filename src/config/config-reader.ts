@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 import { CaiError, errorCodeOf, messageOf } from '../errors';
+import { utf8Of } from '../system/files/utf8';
 import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
@@ -66,7 +67,7 @@ export function settingsOf(table: Readonly<Table>, source: Source, keys: readonl
 /** The text of a file; empty if the file does not exist. Throws `CaiError('CONFIG')`. */
 export function readIfThere(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return utf8Of(readFileSync(file));
   } catch (reason) {
     if (errorCodeOf(reason) === 'ENOENT') return '';
     throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`, undefined, {

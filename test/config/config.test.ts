@@ -393,6 +393,15 @@ describe('loadConfig', () => {
   });
 });
 
+test('names a file that is not UTF-8', () => {
+  mkdirSync(join(configHome, 'containai'), { recursive: true });
+  writeFileSync(join(configHome, 'containai/config.toml'), Buffer.from('# caf\xe9\n', 'latin1'));
+
+  expect(() => loadConfig(host)).toThrow(
+    expect.objectContaining(expectedError('CONFIG', /config\.toml cannot be read: it is not UTF-8/)) as Error,
+  );
+});
+
 describe('docs/configuration.md', () => {
   test('lists every key with its default, in the order of the table of keys', () => {
     const rows = readFileSync(join(__dirname, '../../docs/configuration.md'), 'utf8')

@@ -35,7 +35,7 @@ export function readRepositoryFile(root: string, home: string): RepositoryFile |
   const file = repositoryFileOf(root);
   const bytes = readRegularFile(file, maxBytes, realpathSync(root));
   if (bytes === undefined) return undefined;
-  if (!isUtf8(bytes)) throw new CaiError('CONFIG', `${file} is not UTF-8`);
+  if (!isUtf8(bytes)) throw new CaiError('CONFIG', `${file} cannot be read: it is not UTF-8`);
   const text = bytes.toString();
   const source = { file, text, base: { folder: posix.dirname(file), home }, placeOf: placesIn(text) };
   const settings = readSettings(source, configKeys);

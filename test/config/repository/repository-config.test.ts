@@ -77,7 +77,7 @@ describe('readRepositoryFile', () => {
   test.each<[string, string | Buffer, string]>([
     ['that is no TOML', 'a = ', ':1:'],
     ['with an unknown key', '[container]\nmemroy = "1GiB"', ':2:1: "container.memroy" is not a known key'],
-    ['that is not UTF-8', Buffer.from([0x23, 0xff]), ' is not UTF-8'],
+    ['that is not UTF-8', Buffer.from([0x23, 0xff]), ' cannot be read: it is not UTF-8'],
     ['that is too long', '#'.repeat(65_537), ' is longer than 65536 bytes'],
   ])('refuses a file %s, and names it', (_, content, message) => {
     write(content);
