@@ -1,11 +1,13 @@
 /** `cai prune`: removes containers, volumes and images that are not used any more. */
 import { lstatSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { duration } from '../../config/config-kinds';
 import { CaiError, errorCodeOf } from '../../errors';
 import { quoted } from '../../system/quoted';
+import { leftBuildFolders } from '../../workspace/devcontainer/cli';
 import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { bytesText, confirm, table, tell } from '../support/terminal';
@@ -60,6 +62,13 @@ async function prune(options: Options, host: Host): Promise<number> {
   const leftovers = [
     ...(await leftoversIn(engine, host.user.uid, use, { why, endsRunning: false })),
     ...imagesIn(engine, use, { withAgents: options.all === true, isGone }),
+    ...leftBuildFolders(host.user.uid).map((name) => ({
+      kind: 'folder',
+      name,
+      because: 'a build that was ended has left it',
+      bytes: undefined,
+      remove: () => rm(name, { recursive: true, force: true }),
+    })),
   ];
   if (leftovers.length === 0) {
     tell('nothing to remove');

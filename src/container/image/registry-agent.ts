@@ -12,6 +12,7 @@ import { Requests } from '../../network';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
 import { readState, stateRemedy } from '../../system/state-folder';
+import { whileLocked } from './build-lock';
 import type { Progress } from './progress';
 import { shellWord } from '../../system/quoted';
 import { objectIn, unlessFails } from '../../system/unless';
@@ -93,9 +94,12 @@ async function fetchArchive(target: ArchiveTarget, file: string, surroundings: S
     const remedy = 'check the network, and [network] in your configuration';
     throw new CaiError('IMAGE', `${archive} cannot be fetched: ${messageOf(reason)}: ${remedy}`);
   }
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  checkDigest(target, hash.digest('hex'), stateFolder);
+  // Another build may have fetched it for the first time, too: the second is compared with the first.
+  await whileLocked(stateFolder, 'archive-digests', progress, async () => {
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(file), hash);
+    checkDigest(target, hash.digest('hex'), stateFolder);
+  });
 }
 
 /** A registry that tells no digest is believed once. */

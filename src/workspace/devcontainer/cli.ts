@@ -1,6 +1,6 @@
 /** `@devcontainers/cli`, in its own process that gets nothing of this one: it builds the image, and starts nothing. */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,6 +9,8 @@ import { packageFile } from '../../system/files/package-file';
 import { buildSettings } from './build-settings';
 import type { Devcontainer, LocalEnv } from './devcontainer';
 import { makeFolder } from '../../system/files/make-folder';
+import { isRunning, ownIdentity } from '../../system/process-identity';
+import { unlessFails } from '../../system/unless';
 
 /** Where Docker's own programs find the engine. */
 export interface EngineEndpoint {
@@ -35,6 +37,13 @@ export interface DevcontainerBuild {
   readonly usesHostNetwork: boolean;
 }
 
+/** What the names of builds' folders begin with. */
+const prefix = 'cai-devcontainer-';
+/** The file in there that names the process. */
+const ownerFile = 'process';
+/** No build takes as long, in milliseconds. */
+const leftMs = 24 * 60 * 60_000;
+
 /** Most that is told of a build that fails. */
 const tailLines = 20;
 
@@ -47,8 +56,9 @@ export async function buildDevcontainer(
   onLine: (line: string) => void,
 ): Promise<void> {
   const { devcontainer, localEnv, labels, usesHostNetwork } = build;
-  const folder = mkdtempSync(join(tmpdir(), 'cai-devcontainer-'));
+  const folder = mkdtempSync(join(tmpdir(), prefix));
   try {
+    writeFileSync(join(folder, ownerFile), ownIdentity());
     const place = (name: string) => {
       makeFolder(join(folder, name), 0o777);
       return join(folder, name);
@@ -66,6 +76,20 @@ export async function buildDevcontainer(
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Folders of builds of that user that were ended, which nobody uses any more. */
+export function leftBuildFolders(user: number): string[] {
+  const names = unlessFails(() => readdirSync(tmpdir())) ?? [];
+  const folders = names.filter((name) => name.startsWith(prefix)).map((name) => join(tmpdir(), name));
+  return folders.filter((folder) => unlessFails(() => isLeft(folder, user)) === true);
+}
+
+function isLeft(folder: string, user: number): boolean {
+  const { uid, mtimeMs } = lstatSync(folder);
+  const owner = unlessFails(() => readFileSync(join(folder, ownerFile), 'utf8'));
+  const isUsed = isRunning(owner ?? '') ?? Date.now() - mtimeMs < leftMs;
+  return uid === user && !isUsed;
 }
 
 /** Nothing of this process: what a repository says could have it sent away. */

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { ArchiveTarget } from '../../../src/agent/registry/entry';
 import type { Installation } from '../../../src/agent/registry/installation';
+import { ProcessLocks } from '../../../src/system/process-lock';
 import { registryAgentFiles, type RegistryAgentFiles } from '../../../src/container/image/registry-agent';
 import type { Progress } from '../../../src/container/image/progress';
 import { expectedError } from '../../expected-error';
@@ -120,6 +121,19 @@ describe('registryAgentFiles', () => {
       ),
     );
     expect(readdirSync(join(state, 'archives'))).toEqual([]);
+  });
+
+  test('compares with what another process has noted meanwhile', async () => {
+    const lock = new ProcessLocks(join(state, 'builds')).tryTake('archive-digests')!;
+    const fetched = files(ofArchive(), (_from, to) => {
+      to.end('late', () => {
+        const noted = { 'https://example.com/agent.tar.gz': 'the first' };
+        writeIn(join(state, 'archive-digests.json'), JSON.stringify(noted));
+        lock.release();
+      });
+    });
+
+    await expect(fetched).rejects.toMatchObject(expectedError('IMAGE', /that it had before \(the first\)/));
   });
 
   test('takes what it gets first where the registry tells no digest, and then nothing else from there', async () => {
