@@ -6,7 +6,7 @@ import { confirm, paintFor, plain, writeJson, type Paint } from '../support/term
 import { runChecks, type Check, type Facts, type Look } from './checks';
 import { quota, rights, wall } from './cluster';
 import { agent, asMade, container, data, ssh } from './container';
-import { context, disk, engine, image, memory, shares, user } from './engine';
+import { context, disk, engine, image, labels, memory, shares, user } from './engine';
 import {
   configuration,
   credentials,
@@ -36,6 +36,7 @@ const looks = {
   rights,
   quota,
   shares,
+  labels,
   user,
   memory,
   disk,

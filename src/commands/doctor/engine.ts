@@ -1,4 +1,5 @@
 /** What `cai doctor` asks the container engine. */
+import { readFileSync } from 'node:fs';
 import { engineProfile } from '../../container/engine/container-info';
 import { capabilities, type Capability } from '../../container/engine/engine-info';
 import { findEngine } from '../../container/engine/find-engine';
@@ -9,6 +10,10 @@ import { notShared, notSharedStatus } from '../../container/spec/shared-folders'
 import { containerUser } from '../../container/spec/container-user';
 import { containerName, rightsOf } from '../../container/spec/spec';
 import { fail, ok, warn, need, type Facts, type Finding } from './checks';
+import { safeProgram } from '../../system/paths/safe-program';
+import { outputOf } from '../../system/program-output';
+import { quoted, shellWord } from '../../system/quoted';
+import { unlessFails } from '../../system/unless';
 
 /** Below this, agents that are known to us end for want of memory in the middle of their work. */
 const enoughMemoryBytes = 2 * 2 ** 30;
@@ -66,6 +71,29 @@ export async function shares(facts: Facts): Promise<Finding | undefined> {
     throw notShared(about.machine, info, await client.logsTail(info.id, 5));
   if (info?.isRunning === true) return ok(`the container's folders are the same on ${about.machine} as here`);
   return ok(`whether the container's folders are the same on ${about.machine} is seen when it starts`);
+}
+
+/** Whether SELinux lets containers into the workspace; said only where it decides. */
+export async function labels(
+  { engine, configured, host }: Facts,
+  enforcing = '/sys/fs/selinux/enforce',
+): Promise<Finding | undefined> {
+  const root = configured?.settings.workspace;
+  const stat = safeProgram('stat', host);
+  const isEnforced =
+    engine?.about.isLabelled === true &&
+    engine.about.sharesKernel &&
+    unlessFails(() => readFileSync(enforcing, 'utf8')) === '1';
+  if (!isEnforced || root === undefined || stat === undefined) return undefined;
+  const options = { env: host.envForOthers, limitMs: 10_000 };
+  const label = (await outputOf(stat, ['--format=%C', root], options)).trim();
+  // Categories are those of one container.
+  if (/^[^:]*:[^:]*:(container_file|svirt_sandbox_file)_t:s0$/.test(label))
+    return ok(`SELinux lets containers use ${quoted(root)} (${label})`);
+  return fail(
+    `SELinux keeps containers out of ${quoted(root)}, which has the label ${label}`,
+    `chcon -R -t container_file_t -l s0 ${shellWord(root)} (docs/troubleshooting.md says what follows)`,
+  );
 }
 
 /** Whom commands run as, and where `cai` runs as root, whether they can write in the workspace. */

@@ -29,6 +29,8 @@ export interface EngineAbout {
   readonly sharesKernel: boolean;
   /** Name of the other machine that it is on; absent: it is on this one, or in a virtual machine of it. */
   readonly machine?: string;
+  /** SELinux lets its containers use only files that are labelled for containers; absent: not so, or not known. */
+  readonly isLabelled?: true;
   /** How long it can take until a container runs that was made, in milliseconds: after that it never will. */
   readonly startMs: number;
   /** What its containers' layers lie on: `overlay2 on extfs`; absent: it is not known. */

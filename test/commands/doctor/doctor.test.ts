@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import type { Facts, Check } from '../../../src/commands/doctor/checks';
-import { disk, engine, installedBy, user, shares } from '../../../src/commands/doctor/engine';
+import { disk, engine, installedBy, labels, user, shares } from '../../../src/commands/doctor/engine';
 import { recordName } from '../../../src/system/state-folder';
 import { record } from '../../../src/workspace/records';
 import { cai, userWith, type CliOptions } from '../../support/cli';
@@ -347,6 +347,41 @@ describe('shares', () => {
     await expect(said({ isRunning: false, exitCode: 116 })).rejects.toThrow(
       '"/srv/app" is not the same on the machine of the engine, far, as here',
     );
+  });
+});
+
+describe('labels', () => {
+  const folder = newFolder();
+  const enforcing = join(folder, 'enforce');
+  const about = { isLabelled: true, sharesKernel: true };
+
+  /** What is said of a workspace with that label. */
+  async function said(label: string, { is = about, enforce = '1' } = {}) {
+    writeFileSync(enforcing, enforce);
+    writeFileSync(join(folder, 'stat'), `#!/bin/sh\necho '${label}'\n`, { mode: 0o755 });
+    const host = new Host({ PATH: folder, HOME: folder });
+    const facts = { host, configured: { settings: { workspace: '/w x' } }, engine: { about: is } };
+    return await labels(facts as unknown as Facts, enforcing);
+  }
+
+  test.each(['u:object_r:user_home_t:s0', 'u:object_r:container_file_t:s0:c1,c2'])(
+    'say where SELinux keeps containers out of the workspace: %s',
+    async (label) => {
+      expect(await said(label)).toEqual({
+        status: 'fail',
+        detail: `SELinux keeps containers out of "/w x", which has the label ${label}`,
+        remedy: expect.stringContaining("chcon -R -t container_file_t -l s0 '/w x'") as string,
+      });
+    },
+  );
+
+  test('are right where containers may use it, and nothing is said where SELinux does not decide', async () => {
+    const other = 'u:object_r:user_home_t:s0';
+
+    expect((await said('u:object_r:container_file_t:s0'))?.status).toBe('ok');
+    expect(await said(other, { enforce: '0' })).toBeUndefined();
+    expect(await said(other, { is: { ...about, sharesKernel: false } })).toBeUndefined();
+    expect(await said(other, { is: { ...about, isLabelled: false } })).toBeUndefined();
   });
 });
 

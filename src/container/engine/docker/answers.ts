@@ -33,7 +33,7 @@ interface SystemInfo {
 /** `cgroupControllers` is empty without root on version 1 of cgroups. Source: libpod API, system info. */
 interface PodmanInfo {
   readonly host?: {
-    readonly security?: { readonly rootless?: boolean };
+    readonly security?: { readonly rootless?: boolean; readonly selinuxEnabled?: boolean };
     readonly cgroupControllers?: readonly string[] | null;
   };
 }
@@ -72,6 +72,9 @@ export function aboutOf(
     // Its image is there.
     startMs: 30_000,
     storage: storageOf(info),
+    ...((security.includes('name=selinux') || host?.security?.selinuxEnabled === true) && {
+      isLabelled: true,
+    }),
     ...(isElsewhere && { machine: info.Name ?? 'elsewhere' }),
     seccomp: profileName(seccomp),
     seccompNotice: lacking,

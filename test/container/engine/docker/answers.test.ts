@@ -31,6 +31,16 @@ test('an engine says what its layers lie on', () => {
   expect(aboutOf({ Driver: 'btrfs' }, greeting, { state: '/state' }).storage).toBe('btrfs');
 });
 
+test.each([
+  ['Docker', { SecurityOptions: ['name=seccomp,profile=builtin', 'name=selinux'] }, undefined, true],
+  ['podman', {}, { host: { security: { selinuxEnabled: true } } }, true],
+  ['podman', {}, { host: { security: { selinuxEnabled: false } } }, undefined],
+])('%s says whether SELinux decides what containers may use', (_, info, podman, isLabelled) => {
+  const greeting = { apiVersion: '1.41', isPodman: podman !== undefined };
+
+  expect(aboutOf(info, greeting, { state: '/state' }, podman).isLabelled).toBe(isLabelled);
+});
+
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
