@@ -1,6 +1,7 @@
 /** `cai completion`: the words that a shell offers behind `cai`, taken from the help. */
 import { catalog } from '../../agent/catalog';
-import { loadConfig } from '../../config/config';
+import { configKeys, loadConfig } from '../../config/config';
+import { nameOf } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
 import { ownContainers } from '../../container/user-containers';
 import { CaiError } from '../../errors';
@@ -119,10 +120,18 @@ async function valuesOf(
 ): Promise<readonly Offer[]> {
   if (choices !== undefined) return choices.map((each) => [each, '']);
   if (kind === 'agent') return agents(host);
+  if (kind === 'key')
+    return configKeys
+      .map(({ path }) => nameOf(path))
+      .filter(isOneKey)
+      .map((each) => [each, '']);
   if (kind !== 'container') return [];
   const containers = await ownContainers(await connectEngine(host, undefined), host.user.uid);
   return containers.map((each) => [each.name, each.workspace ?? '']);
 }
+
+/** Not of a table that has any number of rows, or whose names the user chooses. */
+const isOneKey = (name: string): boolean => /^[a-z_.]+$/.test(name);
 
 function agents(host: Host): readonly Offer[] {
   const own = Object.keys(loadConfig(host).agents).map((each): Offer => [each, 'of your configuration']);

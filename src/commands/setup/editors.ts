@@ -95,7 +95,10 @@ require("codecompanion").setup({
     acp = {
       claude_code = function()
         return require("codecompanion.adapters").extend("claude_code", {
+          formatted_name = ${text([name])},
           commands = { default = { ${text([command, ...args])} } }${withEnv},
+          -- "cai login" signs in, and not a method that the editor chooses.
+          handlers = { auth = function() return true end },
         })
       end,
     },

@@ -48,6 +48,7 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
   const isAsLeft = edited(file, before, path, value) === now;
   const without = edited(file, now, path, undefined);
   writing(file, () => {
+    refuseReadOnly(real);
     if (!isAsLeft) replace(real, without);
     else if (kept === undefined) rmSync(file);
     else renameSync(kept, real);
@@ -120,10 +121,14 @@ function write(file: string, before: string | undefined, after: string): void {
     return;
   }
   const real = realpathSync(file);
-  // Whoever made it so does not want it changed; the folder alone would let us.
-  if ((statSync(real).mode & 0o222) === 0) throw new Error('it is read-only');
+  refuseReadOnly(real);
   copyFileSync(real, namesBeside(real).at(-1)!, constants.COPYFILE_EXCL);
   replace(real, after);
+}
+
+/** Whoever made it so does not want it changed; the folder alone would let us. */
+function refuseReadOnly(real: string): void {
+  if ((statSync(real).mode & 0o222) === 0) throw new Error('it is read-only');
 }
 
 /** At once: an editor may read it meanwhile. */

@@ -53,6 +53,8 @@ test.each<[string[], string[]]>([
   [['--acp', 'mi'], ['mine']],
   [['--acp', 'mine', ''], []],
   [['login', 'q'], ['qwen']],
+  [['config', 'get', 'network.e'], ['network.egress']],
+  [['config', 'set', 'agents'], []],
   [
     ['serve', ''],
     ['link', 'token'],

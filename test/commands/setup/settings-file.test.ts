@@ -111,6 +111,9 @@ test('leaves alone a file that is read-only, and a link to nothing', async () =>
   );
   expect(readFileSync(file, 'utf8')).toBe('{}');
   expect(readdirSync(dirname(file))).toEqual(['settings.json']);
+  await setup('jetbrains');
+  chmodSync(fileOf('jetbrains'), 0o400);
+  expect((await setup('jetbrains', '--undo')).stderr).toContain('cannot be written: it is read-only\n');
 });
 
 test('writes as the file is written: byte order mark, line ends, indentation', async () => {

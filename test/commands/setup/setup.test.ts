@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
+import { editors, neovimLines, type AgentEntry } from '../../../src/commands/setup/editors';
 import { userWith, type CliResult } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 
@@ -79,6 +80,31 @@ test('writes what the documentation shows', async () => {
     return Array.isArray(value) ? value.slice(value.indexOf('connect')) : value;
   }) as unknown;
   expect(written).toEqual(JSON.parse(shown!));
+});
+
+describe('docs/editors.md', () => {
+  const docs = readFileSync('docs/editors.md', 'utf8');
+
+  test.each([
+    ['Zed', 'zed'],
+    ['VS Code', 'vscode'],
+    ['JetBrains IDEs', 'jetbrains'],
+  ])('has for %s what is written', (heading, word) => {
+    const [, block] = new RegExp(`\n## ${heading}\n[^]*?\`\`\`json\n([^]*?)\`\`\``).exec(docs)!;
+    const editor = editors[word]!;
+    const shown = (JSON.parse(block!) as Record<string, Record<string, AgentEntry>>)[editor.path[0]!]!;
+
+    for (const agent of Object.values(shown)) {
+      const { command, args, env } = agent;
+      expect(editor.entry({ command, args, ...(env && { env }) })).toEqual(agent);
+    }
+  });
+
+  test('has for Neovim what is printed', () => {
+    const agent = { command: 'cai', args: ['--acp', 'claude'] };
+
+    expect(docs).toContain(`\n\`\`\`lua\n${neovimLines('Claude (cai)', agent)}\`\`\`\n`);
+  });
 });
 
 test('changes nothing the second time', async () => {
