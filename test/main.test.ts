@@ -38,6 +38,22 @@ describe('cai', () => {
     expect(stderr).toBe(`cai: not built yet: run "npm run build" in ${folder}\n`);
   });
 
+  test('that waits for what can never come has not succeeded', async () => {
+    const folder = newFolder();
+    const program = join(folder, 'bin/cai');
+    mkdirSync(join(folder, 'bin'));
+    mkdirSync(join(folder, 'dist'));
+    copyFileSync(cai, program);
+    chmodSync(program, 0o755);
+    const main = '(function (exports) { exports.main = () => new Promise(() => undefined); })';
+    writeFileSync(join(folder, 'dist/main.js'), main);
+
+    const { status, stderr } = await runCli(['ps'], { program });
+
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^cai: the command ended before it was done, .*: run it again, and report it\n$/);
+  });
+
   test.each([
     ['that build', (text: string) => text, 'false false false '],
     [

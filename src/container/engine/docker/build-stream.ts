@@ -3,12 +3,16 @@ import { stripVTControlCharacters } from 'node:util';
 import { CaiError } from '../../../errors';
 import type { BuildEvent } from '../image-store';
 import { LineSplitter } from '../../../system/streams/line-splitter';
+import { objectIn } from '../../../system/unless';
 
 /** How much of a failed build its error tells: of the last lines, and of the first that name a cause. */
 const tailLines = 20;
 const causeLines = 10;
 /** Of an instruction no more is told, in characters. */
 const instructionLength = 80;
+
+/** A longer line of the engine says nothing that we would read, in characters. */
+const maxLine = 2 ** 20;
 
 /** What npm and apt begin the lines with that say what was wrong. */
 const isCause = /^(?:npm (?:error|ERR!)|E:) /;
@@ -44,7 +48,7 @@ export async function followBuild(
     if (stream !== undefined) {
       // A line may come in pieces; a carriage return is how programs draw over a line.
       const lines = (unfinished + stream).split(/\r\n|[\r\n]/);
-      unfinished = lines.pop()!;
+      unfinished = lines.pop()!.slice(-maxLine);
       lines.forEach(tell);
     } else if (failure !== undefined) {
       tell(unfinished);
@@ -88,9 +92,8 @@ interface Message {
 
 async function* messagesOf(answer: AsyncIterable<Uint8Array>): AsyncGenerator<Message> {
   const decoder = new TextDecoder();
-  const lines = new LineSplitter();
+  const lines = new LineSplitter(maxLine);
   for await (const chunk of answer)
-    for (const line of lines.take(decoder.decode(chunk, { stream: true })))
-      if (line.trim() !== '') yield JSON.parse(line) as Message;
-  if (lines.rest.trim() !== '') yield JSON.parse(lines.rest) as Message;
+    for (const line of lines.take(decoder.decode(chunk, { stream: true }))) yield objectIn(line) ?? {};
+  yield objectIn(lines.rest) ?? {};
 }

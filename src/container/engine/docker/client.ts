@@ -1,16 +1,17 @@
 /** dockerode for one engine, and what its own client of HTTP lacks. */
-import { Agent, type IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
-import { inspect } from 'node:util';
+import http, { Agent, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
 import Docker from 'dockerode';
 import { CaiError, messageOf } from '../../../errors';
 import type { Host } from '../../../system/host';
+import { objectIn } from '../../../system/unless';
 import type { EngineAddress } from './context';
 import { SshAgent } from './elsewhere/ssh-agent';
 import { SshFailure } from './elsewhere/ssh-failure';
 import { engineError, noEngineThere, patienceWith, sentenceOf, statusOf } from './engine-error';
+import { refusalText, wholeAnswer } from '../answer-body';
 import type { Greeting } from './answers';
-import { get, watchRequests, type Modem } from './watch';
+import { get, watchRequests, type DialOptions, type Done, type Modem } from './watch';
 
 /** What dockerode would else take from `DOCKER_HOST` and its like, even for another engine. */
 const nothing = {
@@ -32,7 +33,7 @@ export function engineClient(
   const agent = ssh && { agent: new SshAgent(ssh, host) };
   try {
     const docker = new Docker({ ...nothing, ...ofSocket(options), ...options, ...agent });
-    describeNothing(docker.modem as object as Parameters<typeof describeNothing>[0]);
+    sendHere(docker.modem as object as Sender);
     watchRequests(docker.modem);
     readBodiesHere(docker.modem);
     return docker;
@@ -54,8 +55,74 @@ function ofSocket({ socketPath }: EngineAddress['options']): { agent?: Agent } {
 }
 
 /**
+ * Changes `modem` so that Node's own client sends its requests. dockerode's own sends them on to wherever the answer says,
+ * reads refusals of any length, and waits for ever for an answer that changes the protocol unasked; and it describes each
+ * request for a log that nobody reads, which took as long as many an answer.
+ */
+export function sendHere(modem: Sender): void {
+  modem.buildRequest = (options, asked, data, done) => {
+    try {
+      const sent = (modem.protocol === 'https' ? https : http).request(options);
+      hear(sent, asked, done);
+      if (typeof data === 'object' && 'pipe' in data)
+        data.once('error', (reason: Error) => sent.destroy(reason)).pipe(sent);
+      else sent.end(data);
+    } catch (reason) {
+      // As for a name that cannot be in a path.
+      done(reason as Error, null);
+    }
+  };
+}
+
+function hear(sent: ClientRequest, { statusCodes, hijack }: DialOptions, done: Done): void {
+  const odd = ({ statusCode }: IncomingMessage): void =>
+    done(new Error(`HTTP status ${statusCode} is no answer to that`), null);
+  sent.on('error', (reason) => done(reason, null));
+  sent.on('upgrade', (answer, connection, head) => {
+    if (hijack === true) {
+      connection.unshift(head);
+      done(null, connection);
+    } else {
+      connection.destroy();
+      odd(answer);
+    }
+  });
+  sent.on('response', (answer) => {
+    if (statusCodes[answer.statusCode ?? 0] !== true)
+      refusalIn(answer).then(
+        (refusal) => done(refusal, null),
+        (reason: unknown) => done(reason as Error, null),
+      );
+    else if (hijack === true) {
+      answer.destroy();
+      odd(answer);
+    } else done(null, answer);
+  });
+}
+
+/** dockerode's client, as far as it sends what `dial` has put together. */
+interface Sender {
+  readonly protocol?: string;
+  buildRequest(options: RequestOptions, asked: DialOptions, data: Data, done: Done): void;
+}
+
+/** Archives come as streams of another library. */
+type Data = string | Buffer | NodeJS.ReadableStream | undefined;
+
+/** As dockerode tells of one: with its status. */
+async function refusalIn(answer: IncomingMessage): Promise<Error> {
+  const { statusCode } = answer;
+  const text = await refusalText(answer);
+  const { message, error } = objectIn(text) ?? {};
+  const said = [message, error, text].filter((each) => typeof each === 'string');
+  const why = said.find((each) => each.trim() !== '') ?? `HTTP status ${statusCode}`;
+  return Object.assign(new Error(why), { statusCode });
+}
+
+/**
  * Changes `modem` so that a connection that ends inside an answer, as when an engine is killed, is a failure:
- * by itself it would never say anything again, and the process would end in silence with status 0.
+ * by itself it would never say anything again, and the process would end in silence with status 0. So is an answer that
+ * dockerode cannot read, or that has no end.
  */
 export function readBodiesHere(modem: Modem): void {
   const dial = modem.dial.bind(modem);
@@ -65,21 +132,11 @@ export function readBodiesHere(modem: Modem): void {
         done(error, answer);
         return;
       }
-      buffer(answer as IncomingMessage).then(
-        (body) => done(null, jsonOf(body)),
-        (reason: unknown) => done(reason as Error, null),
-      );
+      wholeAnswer(answer as IncomingMessage)
+        .then((body) => done(null, jsonOf(body)))
+        .catch((reason: unknown) => done(reason as Error, null));
     });
   };
-}
-
-/**
- * Changes `modem` so that it does not describe each request, agent and sockets included, for a log that nobody reads:
- * that took as long as many an answer.
- */
-export function describeNothing(modem: { buildRequest(options: object, ...rest: unknown[]): void }): void {
-  const build = modem.buildRequest.bind(modem);
-  modem.buildRequest = (options, ...rest) => build({ ...options, [inspect.custom]: () => '' }, ...rest);
 }
 
 /** Raw bytes if it is no JSON, as dockerode expects. */
@@ -126,7 +183,7 @@ function commonVersion(theirs: string, address: EngineAddress): string {
   if (numberOf(theirs) >= numberOf(oldestApi)) return theirs;
   throw noEngineThere(
     address,
-    `its API version is ${theirs}, and cai needs ${oldestApi}, as of Docker 19.03`,
+    `its API version is ${theirs.slice(0, 20)}, and cai needs ${oldestApi}, as of Docker 19.03`,
   );
 }
 

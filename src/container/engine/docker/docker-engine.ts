@@ -88,14 +88,14 @@ export class DockerEngine implements Engine {
   }
 
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
-    const found = await this.#ask('list the containers', () =>
-      this.docker.listContainers({ all: true, filters: filterOf(labels) }),
-    );
-    const listed = found.map(({ Id: id, Names, State: state, Labels, Created }) => {
-      const name = (Names[0] ?? '').replace(/^\//, '');
-      return { id, name, state, labels: labelsIn(Labels), createdAt: Created * 1000 };
+    return await this.#ask('list the containers', async () => {
+      const found = await this.docker.listContainers({ all: true, filters: filterOf(labels) });
+      const listed = found.map(({ Id: id, Names, State: state, Labels, Created }) => {
+        const name = (Names[0] ?? '').replace(/^\//, '');
+        return { id, name, state, labels: labelsIn(Labels), createdAt: Created * 1000 };
+      });
+      return listed.filter(hasAll(labels));
     });
-    return listed.filter(hasAll(labels));
   }
 
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
@@ -196,10 +196,9 @@ export class DockerEngine implements Engine {
     // Docker's go to the ps of its machine, and it needs the ids. podman does that in the container, where
     // there may be no ps, unless it knows all columns itself.
     const columns = this.greeting.isPodman ? processColumns : `-eo ${processColumns}`;
-    const answer: unknown = await this.#askContainer(id, 'list the processes of', (container) =>
-      container.top({ ps_args: columns }).catch(unless(409)),
+    return await this.#askContainer(id, 'list the processes of', async (container) =>
+      processesOf(await container.top({ ps_args: columns }).catch(unless(409))),
     );
-    return processesOf(answer);
   }
 
   async processCount(id: string): Promise<number | undefined> {
@@ -211,24 +210,28 @@ export class DockerEngine implements Engine {
   }
 
   async waitContainer(id: string): Promise<number> {
-    const answer: unknown = await this.#askContainer(id, 'wait for', (container) => container.wait());
-    return (answer as { StatusCode: number }).StatusCode;
+    return await this.#askContainer(id, 'wait for', async (container) => {
+      const answer: unknown = await container.wait();
+      return (answer as { StatusCode: number }).StatusCode;
+    });
   }
 
   async logsTail(id: string, lines: number): Promise<string> {
     const options = { stdout: true, stderr: true, follow: false, tail: lines } as const;
-    return textOfFrames(
-      await this.#askContainer(id, 'read the log of', (container) => container.logs(options)),
+    return await this.#askContainer(id, 'read the log of', async (container) =>
+      textOfFrames(await container.logs(options)),
     );
   }
 
   async listVolumes(labels: Labels): Promise<readonly ListedVolume[]> {
-    const { Volumes } = await this.#ask('list the volumes', () =>
-      this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) }),
-    );
-    // null, not an empty list, if nothing matches.
-    const found = (Volumes as typeof Volumes | null) ?? [];
-    return found.map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) })).filter(hasAll(labels));
+    return await this.#ask('list the volumes', async () => {
+      const { Volumes } = await this.docker.listVolumes({ filters: JSON.stringify(filterOf(labels)) });
+      // null, not an empty list, if nothing matches.
+      const found = (Volumes as typeof Volumes | null) ?? [];
+      return found
+        .map(({ Name: name, Labels }) => ({ name, labels: labelsIn(Labels) }))
+        .filter(hasAll(labels));
+    });
   }
 
   async createVolume(name: string, labels: Labels): Promise<void> {

@@ -23,9 +23,11 @@ export class DockerImages implements ImageStore {
   ) {}
 
   async find(ref: string): Promise<ImageInfo | undefined> {
-    const look = () => this.docker.getImage(ref).inspect().catch(unless(404));
-    const answer = await this.ask(`look at the image ${ref}`, look, 'IMAGE');
-    return answer && imageInfoOf(answer);
+    const look = async () => {
+      const answer = await this.docker.getImage(ref).inspect().catch(unless(404));
+      return answer && imageInfoOf(answer);
+    };
+    return await this.ask(`look at the image ${ref}`, look, 'IMAGE');
   }
 
   async remove(ref: string): Promise<void> {

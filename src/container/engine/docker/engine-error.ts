@@ -5,6 +5,9 @@ import { originOf, type EngineAddress } from './context';
 import { SshFailure } from './elsewhere/ssh-failure';
 import { isTlsError } from '../../../system/tls-errors';
 
+/** In characters; what a runtime says of a failure can have many lines. */
+const maxSentence = 8_192;
+
 /** The HTTP status with which the engine refused; `undefined`: it did not come to that. */
 export function statusOf(reason: unknown): number | undefined {
   const { statusCode } = reason as { statusCode?: unknown };
@@ -21,10 +24,9 @@ export function unless(...fine: (number | ((reason: unknown) => boolean))[]): (r
   };
 }
 
-/** The engine's own sentence, without what its client wraps around it. */
+/** The engine's own sentence, of which a very long one is cut. */
 export function sentenceOf(reason: unknown): string {
-  const text = messageOf(reason);
-  return (/^\(HTTP code \d+\) .*? - (.*)$/s.exec(text)?.[1] ?? text).trim();
+  return messageOf(reason).trim().slice(0, maxSentence);
 }
 
 /** Docker answers with 409 to that, as to other things, podman with 500. */
@@ -118,9 +120,10 @@ function unreachable(reason: unknown, address: EngineAddress, what: string): Cai
     ECONNRESET: brokeOff,
     EPIPE: brokeOff,
   };
+  const odd = `gave no answer of an engine when it was to ${what} (${messageOf(reason)}): see whether "docker version" works, or ${nameAnother}`;
   const otherwise = isTlsError(code)
     ? `and cai do not trust each other (${messageOf(reason)}): check ca.pem, cert.pem and key.pem of that context`
     : `could not ${what} (${messageOf(reason)}): see whether "docker version" works`;
-  const text = `${nameOf(address)} ${said[code] ?? otherwise}`;
+  const text = `${nameOf(address)} ${said[code] ?? (reason instanceof TypeError ? odd : otherwise)}`;
   return new CaiError('NO_ENGINE', text, undefined, { cause: reason });
 }

@@ -13,7 +13,8 @@ export interface Modem {
   dial(options: DialOptions, done: Done): void;
 }
 
-interface DialOptions {
+/** A request, as dockerode has it. */
+export interface DialOptions {
   /** Without the prefix of the version. */
   readonly path: string;
   readonly method: string;
@@ -26,7 +27,8 @@ interface DialOptions {
   readonly abortSignal?: AbortSignal;
 }
 
-type Done = (error: Error | null, answer: unknown) => void;
+/** Gets a failure, or the answer. */
+export type Done = (error: Error | null, answer: unknown) => void;
 
 /** Building, fetching, pushing and removing may take as long as they need; a wait does so by its nature. */
 const endless = /^(?:POST \/(?:build|images\/create|images\/.+\/push|containers\/[^/]+\/wait)\b|DELETE )/;

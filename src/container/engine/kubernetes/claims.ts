@@ -25,11 +25,12 @@ export class Claims {
   async list(labels: Labels): Promise<readonly ListedVolume[]> {
     const { api } = this.namespace;
     const path = this.namespace.selected(kind, labels);
-    const { items } = await this.namespace.ask('list the volumes', () => api.list(path));
-    return (items as readonly Pick<Pod, 'metadata'>[])
-      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-      .map(({ metadata }) => ({ name: nameOfObject(metadata.name), labels: labelsIn(metadata) }))
-      .filter(hasAll(labels));
+    return await this.namespace.ask('list the volumes', async () =>
+      ((await api.list(path)).items as readonly Pick<Pod, 'metadata'>[])
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .map(({ metadata }) => ({ name: nameOfObject(metadata.name), labels: labelsIn(metadata) }))
+        .filter(hasAll(labels)),
+    );
   }
 
   async create(name: string, labels: Labels): Promise<void> {

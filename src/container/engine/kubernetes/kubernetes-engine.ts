@@ -113,10 +113,11 @@ export class KubernetesEngine implements Engine {
   }
 
   async listContainers(labels: Labels): Promise<readonly ListedContainer[]> {
-    const pods = await this.#ask('list the pods', () => this.#pods.list(labels));
-    return pods
-      .map((pod) => {
-        const { id, name, state, labels: all } = containerInfoOf(pod, this.wanted);
+    const listed = await this.#ask('list the pods', async () =>
+      (await this.#pods.list(labels)).map((pod) => ({ pod, info: containerInfoOf(pod, this.wanted) })),
+    );
+    return listed
+      .map(({ pod, info: { id, name, state, labels: all } }) => {
         return { id, name, state, labels: all, createdAt: Date.parse(pod.metadata.creationTimestamp ?? '') };
       })
       .filter(hasAll(labels))
@@ -124,8 +125,10 @@ export class KubernetesEngine implements Engine {
   }
 
   async inspectContainer(idOrName: string): Promise<ContainerInfo | undefined> {
-    const pod = await this.#ask(`look at the pod ${idOrName}`, () => this.#pods.find(idOrName));
-    return pod && containerInfoOf(pod, this.wanted);
+    return await this.#ask(`look at the pod ${idOrName}`, async () => {
+      const pod = await this.#pods.find(idOrName);
+      return pod && containerInfoOf(pod, this.wanted);
+    });
   }
 
   /** The pod begins at once: nothing can be put in later. */

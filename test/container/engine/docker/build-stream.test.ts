@@ -34,6 +34,16 @@ describe('followBuild', () => {
     for (const size of [1, 2, 7, 1000]) expect(await eventsOf(text, size)).toEqual(expected);
   });
 
+  test('takes nothing for a line that is no object, and keeps little of one without end', async () => {
+    const piece = JSON.stringify({ stream: 'x'.repeat(2 ** 19) });
+    const text = ['null', '7', '{"stream":', ...Array.from({ length: 8 }, () => piece), ''].join('\n');
+
+    const [only, ...more] = await eventsOf(text, 2 ** 16);
+
+    expect(more).toEqual([]);
+    expect(only).toMatchObject({ text: 'x'.repeat(2 ** 20) });
+  });
+
   test('tells of the failure with the last twenty lines', async () => {
     const lines = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('');
     const message = 'The command returned a non-zero code: 3';

@@ -1,13 +1,15 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pack } from 'tar-stream';
 import { DockerEngine } from '../../../../src/container/engine/docker/docker-engine';
 import { noRights } from '../../../../src/container/engine/container-info';
 import type { EngineAddress } from '../../../../src/container/engine/docker/context';
 import { Host } from '../../../../src/system/host';
 import { CaiError } from '../../../../src/errors';
 import { newFolder } from '../../../support/temp-folder';
-import { addressOf, fakeEngine, type Answers } from '../../fake-engine';
+import { addressOf, fakeEngine, type Answer, type Answers } from '../../fake-engine';
 
 /*
  * The answers are written from the documentation of the Docker Engine API (SystemPing, ContainerInspect,
@@ -196,6 +198,69 @@ describe('an engine that is gone', () => {
   });
 });
 
+describe('an engine that answers as none does', () => {
+  const odd: Answer[] = [
+    ...['null', '7', '"x"', '{"a":', '[{}]', '[null]'].map((body) => ({ body })),
+    // It would be asked at an address of its choice.
+    { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+    { status: 500, body: 'x'.repeat(2 ** 21) },
+  ];
+  const asked: [string, (engine: DockerEngine) => Promise<unknown>][] = [
+    ['GET /containers/json', (engine) => engine.listContainers({})],
+    ['GET /containers/x/json', (engine) => engine.inspectContainer('x')],
+    ['GET /containers/x/top', (engine) => engine.processes('x')],
+    ['GET /volumes', (engine) => engine.listVolumes({ a: 'b' })],
+    ['GET /system/df', (engine) => engine.diskUse()],
+    ['POST /containers/x/wait', (engine) => engine.waitContainer('x')],
+    ['POST /containers/create', (engine) => engine.createContainer('x', plan, nothing)],
+    ['POST /images/create', (engine) => engine.images.pull('x', () => undefined)],
+    ['POST /exec/1/start', (engine) => engine.startIn('x', ['true'])],
+  ];
+
+  test.each(asked)('has every answer that fails, to %s, told as a failure of that', async (request, ask) => {
+    for (const answer of odd) {
+      const { engine } = await connected({
+        ...docker20,
+        'POST /containers/x/exec': { status: 201, body: { Id: '1' } },
+        [request]: answer,
+      });
+
+      // Some of them can be read as nothing, or as what is not known.
+      const told: unknown = await ask(engine).catch((reason: unknown) => reason);
+
+      if (told instanceof Error) expect(told).toBeInstanceOf(CaiError);
+      if ('status' in answer) expect(told).toBeInstanceOf(CaiError);
+    }
+  });
+
+  test('is not read without end', async () => {
+    const { engine } = await connected({
+      ...docker20,
+      'GET /containers/json': (response) => void response.end(Buffer.alloc(65 * 2 ** 20, ' ')),
+    });
+
+    expect((await failure(engine.listContainers({}))).message).toMatch(
+      / could not list the containers \(its answer is longer than that of any engine\): /,
+    );
+  });
+
+  test('has a change of the protocol told that nobody asked for', async () => {
+    const path = join(newFolder(), 'odd.sock');
+    const server = createServer((socket) => {
+      const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
+      socket.on('error', () => undefined).once('data', () => socket.write(switching));
+    });
+    await new Promise<void>((resolve) => server.listen(path, resolve));
+
+    const error = await failure(connect(addressOf(path)));
+    server.close();
+
+    expect(error.message).toMatch(
+      / could not tell that it is there \(HTTP status 101 is no answer to that\): /,
+    );
+  });
+});
+
 describe('Engine.createContainer', () => {
   // Observed: podman 4.3.1 does not answer with 409, as it is documented.
   const podmanTaken =
@@ -282,6 +347,30 @@ describe('Engine.pull', () => {
       { kind: 'log', text: 'Status: Downloaded newer image for x:1' },
     ]);
   });
+});
+
+test('Engine.build sends an archive as it is packed', async () => {
+  const { engine, headers } = await connected({
+    ...docker20,
+    ...answerLines('POST /build', [{ stream: 'x' }]),
+  });
+  const archive = pack();
+  archive.entry({ name: 'Dockerfile' }, 'FROM scratch');
+  archive.finalize();
+  const events: unknown[] = [];
+  const options = {
+    tag: 't',
+    dockerfile: 'Dockerfile',
+    args: {},
+    labels: {},
+    isFresh: false,
+    usesHostNetwork: false,
+  };
+
+  await engine.images.build(archive as unknown as Readable, options, (event) => events.push(event));
+
+  expect(headers.at(-1)).toMatchObject({ 'content-type': 'application/tar' });
+  expect(events).toEqual([{ kind: 'log', text: 'x' }]);
 });
 
 describe('Engine.push', () => {

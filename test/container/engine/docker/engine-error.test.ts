@@ -10,9 +10,7 @@ test.each([
   [500, 'OCI runtime exec failed: exec failed: no such file', false],
   [400, 'Container x is not running: Exited (1)', false],
 ])('status %d, %s: the container does not run: %s', (statusCode, sentence, expected) => {
-  const reason = Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${sentence} `), {
-    statusCode,
-  });
+  const reason = Object.assign(new Error(sentence), { statusCode });
 
   expect(isNotRunning(reason)).toBe(expected);
 });
@@ -44,12 +42,9 @@ describe('engineError', () => {
     [404, 'No such image: x:latest', 'IMAGE'],
     // Observed: podman 4.3.1, of one that is just being removed.
     [500, 'container 30250e331a55 does not exist in database: no such container', 'CONTAINER_NOT_FOUND'],
-    [500, 'driver failed - (HTTP code 1) - \nlast line', 'CONTAINER_START'],
+    [500, 'driver failed\nlast line', 'CONTAINER_START'],
   ])('tells status %d, %s', (statusCode, sentence, code) => {
-    // As dockerode words it.
-    const reason = Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${sentence} `), {
-      statusCode,
-    });
+    const reason = Object.assign(new Error(`${sentence}\n`), { statusCode });
 
     expect(engineError(reason, asked)).toMatchObject({ code, message: `cannot do it: ${sentence}` });
   });

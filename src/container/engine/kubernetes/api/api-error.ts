@@ -8,6 +8,8 @@ import { isTlsError } from '../../../../system/tls-errors';
 
 /** Of a long text that is no Status, so much is told, in characters. */
 const maxSaid = 300;
+/** Of a sentence, in characters: that of a rule can name many things. */
+const maxSentence = 8_192;
 
 /** An answer of the API server that is no success. Source: Kubernetes API conventions, "Response Status Kind". */
 export class ApiRefusal extends Error {
@@ -22,7 +24,9 @@ export class ApiRefusal extends Error {
   /** `body`: of the answer, or the object of an event of a watch. `retryAfter`: of the header. */
   constructor(status: number, body: string | object, retryAfter?: string) {
     const said = typeof body === 'string' ? statusIn(body) : (body as Status);
-    const text = said?.message ?? (typeof body === 'string' ? printableLine(body).slice(0, maxSaid) : '');
+    const words = typeof said?.message === 'string' ? said.message.slice(0, maxSentence) : undefined;
+    const text =
+      words ?? (typeof body === 'string' ? printableLine(body.slice(0, maxSentence)).slice(0, maxSaid) : '');
     super(text === '' ? `HTTP status ${status}` : printableLine(text));
     this.status = status;
     this.isStatus = said !== undefined;

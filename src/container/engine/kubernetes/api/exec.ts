@@ -3,9 +3,9 @@
  * byte is its channel.
  */
 import type { WebSocket } from 'ws';
-import { objectIn } from '../../../../system/unless';
 import { NodeSilent, ProgramFailure } from './api-error';
 import type { Requests } from './requests';
+import { objectIn } from '../../../../system/unless';
 
 const stdoutChannel = 1;
 const statusChannel = 3;

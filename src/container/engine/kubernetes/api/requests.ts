@@ -1,9 +1,9 @@
 /** Requests to the API server, each watched: a server that is stuck, or behind a network that is gone, never answers. */
 import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
-import { buffer, text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import { refusalText, wholeAnswer } from '../../answer-body';
 import { watchSilence, type SilenceLimits } from '../../silence';
 import { ApiRefusal, refusalOf } from './api-error';
 import type { Cluster } from './kubeconfig';
@@ -54,7 +54,7 @@ export class Requests {
       try {
         return await this.#watched(
           asked,
-          async (signal) => await buffer(await this.#send({ ...asked, signal })),
+          async (signal) => await wholeAnswer(await this.#send({ ...asked, signal })),
         );
       } catch (reason) {
         const seconds = reason instanceof ApiRefusal ? reason.retryAfterSeconds : undefined;
@@ -106,7 +106,7 @@ export class Requests {
       maxPayload,
     });
     webSocket.on('unexpected-response', (_request, answer: IncomingMessage) => {
-      text(answer).then((body) => onRefusal(new ApiRefusal(answer.statusCode ?? 0, body)), onRefusal);
+      refusalText(answer).then((body) => onRefusal(new ApiRefusal(answer.statusCode ?? 0, body)), onRefusal);
     });
     return webSocket;
   }
@@ -116,7 +116,7 @@ export class Requests {
       const answer = await this.#ask(asked, credentials);
       const { statusCode = 0, headers } = answer;
       if (statusCode >= 200 && statusCode < 300) return answer;
-      throw new ApiRefusal(statusCode, await text(answer), headers['retry-after']);
+      throw new ApiRefusal(statusCode, await refusalText(answer), headers['retry-after']);
     });
   }
 
@@ -147,6 +147,11 @@ export class Requests {
         resolve,
       );
       sent.on('error', reject);
+      // Without somebody who hears of it, nothing would ever be said of the request.
+      sent.on('upgrade', ({ statusCode = 0 }, socket) => {
+        socket.destroy();
+        reject(new ApiRefusal(statusCode, ''));
+      });
       sent.end(json);
     });
   }

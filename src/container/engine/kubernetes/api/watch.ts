@@ -31,6 +31,9 @@ interface WatchOptions {
   readonly answerSeconds?: number;
 }
 
+/** Of one event, in characters: an object has at most 1.5 MiB in the store of a cluster. */
+const maxLine = 16 * 2 ** 20;
+
 /** How much later than it should an answer may end, in milliseconds. */
 const lateMs = 15_000;
 /** The waits between attempts, in milliseconds: they double up to the most, unless an answer lasted. */
@@ -129,7 +132,7 @@ interface Sent {
 /** What follows the last line end is the piece of a line that was cut. */
 async function* linesOf(body: Readable): AsyncGenerator<string> {
   body.setEncoding('utf8');
-  const lines = new LineSplitter();
+  const lines = new LineSplitter(maxLine);
   for await (const chunk of body as AsyncIterable<string>)
     yield* lines.take(chunk).filter((line) => line !== '');
 }

@@ -42,7 +42,7 @@ test.each([
   'invalid mount config for type "bind": bind source path does not exist: /srv/app',
   'statfs /srv/app: no such file or directory',
 ])('"%s" is told as what it is there', (sentence) => {
-  const reason = Object.assign(new Error(`(HTTP code 400) unexpected - ${sentence} `), { statusCode: 400 });
+  const reason = Object.assign(new Error(sentence), { statusCode: 400 });
 
   expect(() => explainMissing(address)(reason)).toThrow(
     '"/srv/app" is not on the machine of the engine at ssh://build',

@@ -1,6 +1,6 @@
 import { Requests } from '../../../../../src/container/engine/kubernetes/api/requests';
 import { TunnelProxy } from '../../../../support/tunnel-proxy';
-import { cut, json, PlayedApi, status } from './played-api';
+import { cut, json, PlayedApi, status, type Answer } from './played-api';
 
 let api: PlayedApi;
 beforeAll(async () => (api = await PlayedApi.start()));
@@ -57,6 +57,30 @@ describe('a request', () => {
     });
 
     await expect(get()).rejects.toMatchObject({ code: 'ECONNRESET' });
+  });
+
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
+  test.each<[string, Answer, object]>([
+    [
+      'is longer than any',
+      (response) => response.end(Buffer.alloc(65 * 2 ** 20, ' ')),
+      { message: 'its answer is longer than that of any engine' },
+    ],
+    [
+      'is a refusal that is longer than any',
+      (response) => response.writeHead(500).end(Buffer.alloc(2 ** 21, ' ')),
+      { message: 'its answer is longer than that of any engine' },
+    ],
+    [
+      'is a refusal without a sentence',
+      (response) => json(response, { kind: 'Status', message: 5 }, 500),
+      { status: 500 },
+    ],
+    ['changes the protocol', (response) => response.socket!.write(switching), { status: 101 }],
+  ])('fails if its answer %s', async (_, answer, failure) => {
+    api.answers(answer);
+
+    await expect(get()).rejects.toMatchObject(failure);
   });
 
   test('fails by what ends it', async () => {
