@@ -208,7 +208,7 @@ export class AgentRequests {
     if (id === undefined) return;
     const text = jsonOf(message, id);
     if (this.services.cursor.cancel(child, text)) return;
-    const request = this.core.requests.openOfAgents(child).find((open) => open.childId === text);
+    const request = this.core.requests.named(child, text);
     if (request === undefined) return;
     child.deliver(splice(message.line, [replacing(id, request.editorId)]));
   }

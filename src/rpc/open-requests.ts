@@ -3,6 +3,8 @@
 /** The requests of one side, in the order in which they were sent. */
 export class OpenRequests<T> {
   readonly #requests = new Map<string, T>();
+  /** Ids that are open and written in another way than the usual one, by their usual texts. */
+  readonly #unusual = new Map<string, Set<string>>();
 
   get size(): number {
     return this.#requests.size;
@@ -21,6 +23,8 @@ export class OpenRequests<T> {
   /** Adds a request under an id that is not open. */
   add(id: string, request: T): void {
     this.#requests.set(id, request);
+    const usual = usualText(id);
+    if (usual !== id) this.#unusual.set(usual, (this.#unusual.get(usual) ?? new Set()).add(id));
   }
 
   /** The open request that `id` names, however it is written. */
@@ -33,6 +37,7 @@ export class OpenRequests<T> {
     const ownId = this.#requests.has(id) ? id : this.#ownId(id);
     const request = this.#requests.get(ownId);
     this.#requests.delete(ownId);
+    if (this.#unusual.size > 0) this.#forget(ownId);
     return request;
   }
 
@@ -40,13 +45,22 @@ export class OpenRequests<T> {
   takeAll(): T[] {
     const { all } = this;
     this.#requests.clear();
+    this.#unusual.clear();
     return all;
   }
 
-  /** The id of an open request that `id` means, without being the same text. */
+  /** The id of an open request that `id` means, without being the same text. A peer may name many that are not open. */
   #ownId(id: string): string {
-    for (const known of this.#requests.keys()) if (isSameId(known, id)) return known;
-    return id;
+    const usual = usualText(id);
+    if (this.#requests.has(usual)) return usual;
+    const [unusual = id] = this.#unusual.get(usual) ?? [];
+    return unusual;
+  }
+
+  #forget(id: string): void {
+    const usual = usualText(id);
+    const same = this.#unusual.get(usual);
+    if (same?.delete(id) === true && same.size === 0) this.#unusual.delete(usual);
   }
 }
 
@@ -55,10 +69,13 @@ export class OpenRequests<T> {
  * rounded.
  */
 export function isSameId(a: string, b: string): boolean {
-  return a === b || (isScalar(a) && isScalar(b) && Object.is(JSON.parse(a), JSON.parse(b)));
+  return a === b || usualText(a) === usualText(b);
 }
 
-/** Other values could be nested too deeply for the parser. */
-function isScalar(text: string): boolean {
-  return !text.startsWith('{') && !text.startsWith('[');
+/** As JSON is written by JavaScript, but for a number that it cannot write. */
+function usualText(id: string): string {
+  // Our own, and those of most peers. Other values could be nested too deeply for the parser.
+  if (/^(?:[1-9]\d{0,14}$|[{[])/.test(id)) return id;
+  const value: unknown = JSON.parse(id);
+  return value === Infinity || value === -Infinity ? String(value) : JSON.stringify(value);
 }

@@ -28,6 +28,30 @@ test('all are listed and taken oldest first', () => {
   expect(open.takeAll()).toEqual([]);
 });
 
+test('thousands of ids that are not open cost little among thousands that are', () => {
+  const parse = jest.spyOn(JSON, 'parse');
+  for (let n = 10; n < 10_000; n++) open.add(`"${n}.5"`, 'x');
+  parse.mockClear();
+
+  for (let n = 0; n < 10_000; n++) open.take(`"x${n}"`);
+
+  expect(parse.mock.calls.length).toBeLessThan(50_000);
+  parse.mockRestore();
+});
+
+test('ids that are written in several ways at once are each their own', () => {
+  for (const id of ['7.0', '7e0', '1e999', '-1e999']) open.add(id, id);
+
+  expect(['7', '7.00', '2e999', '-2e999', 'null'].map((id) => open.take(id))).toEqual([
+    '7.0',
+    '7e0',
+    '1e999',
+    '-1e999',
+    undefined,
+  ]);
+  expect(open.take('7')).toBeUndefined();
+});
+
 test('the very text of an id comes first', () => {
   open.add('1.0', 'float');
 

@@ -5,6 +5,7 @@
 import type { Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
 import type { WorkspaceChild } from '../child/workspace-child';
+import { AgentRequestTable, type AgentRequest } from '../relay/agent-request-table';
 
 /** A request of the editor. Ids are JSON text. */
 export interface EditorRequest {
@@ -19,25 +20,13 @@ export interface EditorRequest {
   readonly isOurs?: true;
 }
 
-/** A request of an agent that the editor has to answer. */
-export interface AgentRequest {
-  readonly child: WorkspaceChild;
-  /** The agent's id for it, JSON text. */
-  readonly childId: string;
-  /** Our id for it towards the editor, JSON text. */
-  readonly editorId: string;
-  readonly method: string;
-  /** Called when it is over, answered or not; `isAccepted`: the user agreed to an elicitation. */
-  readonly onOver?: ((isAccepted: boolean) => void) | undefined;
-}
-
 /** How many requests one peer may have open: far more than any needs. */
 export const maxOpenRequests = 10_000;
 
 /** The requests of both sides. */
 export class RequestTable {
   readonly #ofEditor = new OpenRequests<EditorRequest>();
-  readonly #ofAgents = new OpenRequests<AgentRequest>();
+  readonly #ofAgents = new AgentRequestTable();
   /** What is called with the answers to requests of our own. */
   readonly #own = new OpenRequests<(answer: Message | undefined) => void>();
   #waits: (() => void)[] = [];
@@ -91,11 +80,9 @@ export class RequestTable {
    * Gives a request of an agent a new id of ours for the editor. Undefined if that agent has too many open.
    */
   pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
-    const { size } = this.#ofAgents;
-    if (size >= maxOpenRequests && this.openOfAgents(request.child).length >= maxOpenRequests)
-      return undefined;
+    if (this.#ofAgents.countOf(request.child) >= maxOpenRequests) return undefined;
     const passed = { ...request, editorId: this.newEditorId() };
-    this.#ofAgents.add(passed.editorId, passed);
+    this.#ofAgents.add(passed);
     return passed;
   }
 
@@ -129,6 +116,11 @@ export class RequestTable {
   /** Takes out the request of an agent that the editor knows under `editorId`. */
   take(editorId: string): AgentRequest | undefined {
     return this.#ofAgents.take(editorId);
+  }
+
+  /** The open request of an agent that it calls so; of several the last one. */
+  named(child: WorkspaceChild, childId: string): AgentRequest | undefined {
+    return this.#ofAgents.named(child, childId);
   }
 
   openOfAgents(child?: WorkspaceChild): AgentRequest[] {

@@ -93,6 +93,30 @@ describe('requests of agents', () => {
     expect(table.openOfAgents(b)).toEqual([]);
   });
 
+  test('are found by the id that their agent gave them, the last of several', () => {
+    const [first, second, other] = [a, a, b].map((child) =>
+      table.pass({ child, childId: '1', method: 'm' })!,
+    );
+
+    expect([table.named(a, '1'), table.named(b, '1'), table.named(a, '2')]).toEqual([
+      second,
+      other,
+      undefined,
+    ]);
+    table.take(second!.editorId);
+    table.take(first!.editorId);
+    expect(table.named(a, '1')).toBeUndefined();
+  });
+
+  test('of an agent that has too many are refused without a look at each', () => {
+    const child = a;
+    for (let n = 0; n < maxOpenRequests; n++) table.pass({ child, childId: String(n), method: 'm' });
+    const looks = jest.spyOn(table, 'openOfAgents');
+
+    expect(table.pass({ child, childId: 'x', method: 'm' })).toBeUndefined();
+    expect(looks).not.toHaveBeenCalled();
+  });
+
   test('of one agent are bounded, and others go on', () => {
     const pass = (child: WorkspaceChild) => table.pass({ child, childId: '1', method: 'm' });
     const passed = Array.from({ length: maxOpenRequests }, () => pass(a)!);
