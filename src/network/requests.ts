@@ -1,7 +1,6 @@
 /** Requests to registries and to what they send us on to: over TLS, through the user's proxies, within a time. */
-import { once } from 'node:events';
 import { createWriteStream, readFileSync } from 'node:fs';
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { connect, rootCertificates } from 'node:tls';
@@ -106,11 +105,7 @@ export class Requests {
         signal,
         ...(isPlain ? { agent: false as const } : await this.#secure(url, signal)),
       };
-      const asking = (isPlain ? http : https).request(url, options);
-      const answered = once(asking, 'response') as Promise<[IncomingMessage]>;
-      // Errors that come when another has been told.
-      asking.on('error', () => undefined).end(body);
-      const [answer] = await answered;
+      const answer = await answerTo((isPlain ? http : https).request(url, options), body);
       return { status: answer.statusCode ?? 0, headers: answer.headers, body: await read(answer) };
     } catch (reason) {
       throw signal.aborted ? new Error(`no answer for ${this.limitMs / 1000} s`) : reason;
@@ -137,6 +132,17 @@ export class Requests {
       throw new CaiError('CONFIG', `network.ca_file: ${caFile} cannot be read: ${messageOf(reason)}`);
     }
   }
+}
+
+function answerTo(asking: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    asking.on('response', resolve).on('error', reject).end(body);
+    // Without somebody who hears of it, nothing would ever be said of the request.
+    asking.on('upgrade', (_answer, socket) => {
+      socket.destroy();
+      reject(new Error('it changed to another protocol'));
+    });
+  });
 }
 
 function tooLong(limitBytes: number): () => Error {

@@ -119,17 +119,20 @@ async function headerOf(stream: Readable): Promise<Ref[]> {
 }
 
 async function untilEmptyLine(stream: Readable): Promise<string | undefined> {
-  let header = Buffer.alloc(0);
+  const header = Buffer.alloc(maxHeaderBytes + 2);
+  let length = 0;
   for await (const part of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    header = Buffer.concat([header, part]);
-    const end = header.indexOf('\n\n');
-    if (end >= 0 && end <= maxHeaderBytes) {
-      stream.unshift(header.subarray(end + 2));
+    // It can come in single bytes, of which each is looked at once.
+    const taken = part.copy(header, length);
+    const end = header.subarray(0, length + taken).indexOf('\n\n', Math.max(length - 1, 0));
+    length += taken;
+    if (end >= 0) {
+      stream.unshift(Buffer.concat([header.subarray(end + 2, length), part.subarray(taken)]));
       return header.toString('utf8', 0, end);
     }
-    if (header.length > maxHeaderBytes) throw bad('it names too much');
+    if (length === header.length) throw bad('it names too much');
   }
-  if (header.length > 0) throw bad('it has broken off');
+  if (length > 0) throw bad('it has broken off');
   return undefined;
 }
 

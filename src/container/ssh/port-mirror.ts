@@ -13,6 +13,8 @@ import { openTunnelServer } from '../../system/streams/tunnel-server';
 const watcher = '/run/cai/ports';
 /** How many ports one command may have here at a time. */
 const maxPorts = 4;
+/** How many sentences one command may cause about its ports. */
+const maxTold = 8;
 /** How long what is under way when the command has ended may take to arrive, in milliseconds. */
 const lingerMs = 1_000;
 
@@ -25,6 +27,7 @@ export class PortMirror {
   readonly #servers = new Map<number, Server | undefined>();
   readonly #sockets = new Set<Socket>();
   #isClosed = false;
+  #told = 0;
   /** One after the other, so that a port is closed before it is opened again. */
   #work: Promise<void> = Promise.resolve();
 
@@ -78,7 +81,7 @@ export class PortMirror {
   async #add(port: number, addresses: readonly LoopbackAddress[]): Promise<void> {
     if (this.#isClosed || this.#servers.has(port)) return;
     if (this.#servers.size >= maxPorts) {
-      this.tell(`the sign-in listens on more than ${maxPorts} ports: ${port} is not on this machine`);
+      this.#tell(`the sign-in listens on more than ${maxPorts} ports: ${port} is not on this machine`);
       return;
     }
     try {
@@ -94,10 +97,14 @@ export class PortMirror {
       this.#servers.set(port, undefined);
       const isBusy = (reason as NodeJS.ErrnoException).code === 'EADDRINUSE';
       const why = isBusy ? 'is in use by another program' : `cannot be used (${messageOf(reason)})`;
-      this.tell(
+      this.#tell(
         `127.0.0.1:${port} ${why}, so the browser cannot bring its answer to the sign-in: end that program and sign in again`,
       );
     }
+  }
+
+  #tell(sentence: string): void {
+    if (this.#told++ < maxTold) this.tell(sentence);
   }
 
   #drop(port: number): void {

@@ -172,6 +172,18 @@ test.each([
   expect(refs()).toBe(before);
 }); // prettier-ignore
 
+test('looks at each byte of a header once, though it comes in single ones', async () => {
+  const whole = bundleOf(agents(), ['refs/heads/main']);
+  const looks = jest.spyOn(Buffer, 'concat');
+
+  const stream = Readable.from([...whole].map((byte) => Buffer.from([byte])));
+  const { brought } = await takeBundle(repository, stream, 1e9);
+
+  expect(brought).toEqual([{ name: 'cai/main', commits: expect.any(Number) as number }]);
+  expect(looks.mock.calls.length).toBeLessThan(50);
+  looks.mockRestore();
+});
+
 test('refuses a huge one', async () => {
   const before = refs();
 

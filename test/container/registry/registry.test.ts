@@ -204,6 +204,15 @@ describe('a registry that cannot be used', () => {
     );
   });
 
+  test('changes to another protocol', async () => {
+    const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
+    const place = await serving((_from, to) => to.socket!.write(switching));
+
+    expect(await failure(registryOf().find(`${place}/x:1`))).toMatchObject(
+      expectedError('IMAGE', /cannot be reached \(it changed to another protocol\)/),
+    );
+  });
+
   test.each([
     ['never answers', () => undefined],
     ['stops in the middle', (to: NodeJS.WritableStream) => to.write('{')],

@@ -121,6 +121,19 @@ describe('PortMirror', () => {
     expect(container.told).toEqual([]);
   });
 
+  test('says little of a command that listens everywhere', async () => {
+    const ports = await Promise.all(Array.from({ length: 4 }, freePort));
+    const others = Array.from({ length: 1_000 }, (_, n) => 20_000 + n).filter(
+      (port) => !ports.includes(port),
+    );
+    const lines = [...ports, ...others].map((port) => `+${port} 127.0.0.1\n`).join('');
+    await container.says(lines, () => isOpen(ports[0]!));
+
+    await container.says(`-${ports[0]}\n`, async () => !(await isOpen(ports[0]!)));
+
+    expect(container.told).toHaveLength(8);
+  });
+
   test('says that nothing is mirrored when the watcher ends by itself', async () => {
     container.endWatcher();
 

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { authorityOf, identityFor } from '../../../src/network/keys/authority';
 import { hastened } from '../../support/hastened';
@@ -355,6 +358,23 @@ describe('a server', () => {
     expect((error as Json).message).not.toContain('Check the address');
     expect(await editor.ended()).toBe(11);
     expect(server.refused).toBe(1);
+  });
+
+  test('that refuses, and never comes to the end of why, has refused', async () => {
+    const endless = createServer((_request, response) => {
+      response.writeHead(403);
+      const word = setInterval(() => response.write('x'), 100);
+      response.on('close', () => clearInterval(word));
+    });
+    await once(endless.listen(0, '127.0.0.1'), 'listening');
+    const { port } = endless.address() as AddressInfo;
+    editor = new Editor([`ws://127.0.0.1:${port}`], quiet);
+
+    const { error } = await editor.request('initialize', { protocolVersion: 1 });
+    endless.close();
+
+    expect((error as Json).message).toContain('it answers 403: x');
+    expect(await editor.ended()).toBe(11);
   });
 
   test('that takes the right back ends everything', async () => {

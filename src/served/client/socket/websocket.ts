@@ -8,8 +8,8 @@ import { openMs, specialWay } from './dial';
 import { endingOfClose, endingOfError, endingOfStatus, type Ending } from './endings';
 import { maxWaitingBytes, wordsOf, type Greeting, type Link, type LinkOptions } from './link';
 
-/** How long a server may take between two parts of its words about a refusal, in milliseconds. */
-const silenceMs = 1_000;
+/** How long a server may take for its words about a refusal, in milliseconds. */
+const refusalMs = 3_000;
 /** How much of a server's words about a refusal is read, in characters. */
 const maxBodyBytes = 4_096;
 
@@ -119,6 +119,7 @@ export class WebSocketLink implements Link {
     const status = response.statusCode ?? 0;
     let body = '';
     const finish = (): void => {
+      clearTimeout(timer);
       const said = wordsOf(body);
       this.#end(endingOfStatus(status, said, this.options.isReturn));
       this.#webSocket.terminate();
@@ -129,8 +130,8 @@ export class WebSocketLink implements Link {
     });
     response.on('close', finish);
     response.on('error', finish);
-    // Who refuses and then falls silent has refused all the same.
-    response.setTimeout(silenceMs, finish);
+    // Who refuses, and then falls silent or says more and more, has refused all the same.
+    const timer = setTimeout(finish, refusalMs);
   }
 
   #closed(code: number, said: string): void {
