@@ -5,14 +5,16 @@ import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import type { Host } from '../system/host';
 import { CaiError, messageOf } from '../errors';
-import { printableLine } from '../system/quoted';
+import { printableLine, quoted } from '../system/quoted';
 import { readRegularFile } from '../system/paths/read-regular-file';
-import { safeProgram } from '../system/paths/safe-program';
+import { safePath, safeProgram } from '../system/paths/safe-program';
 import { withoutEnd } from '../system/paths/without-end';
 
 export interface GitOptions {
   readonly host: Host;
-  /** After which it is not started, and killed, by the clock of `performance.now()`; default: after `answerMs`. */
+  /** After which it is killed; default: `answerMs`. */
+  readonly limitMs?: number;
+  /** After which it is not started, and killed, too, by the clock of `performance.now()`; default: never. */
   readonly untilMs?: number;
 }
 
@@ -42,8 +44,8 @@ export async function askGit(args: readonly string[], options: GitOptions): Prom
 }
 
 async function answerOf(args: readonly string[], options: GitOptions): Promise<string> {
-  const { host, untilMs = Infinity } = options;
-  const timeout = Math.floor(Math.min(answerMs, untilMs - performance.now()));
+  const { host, limitMs = answerMs, untilMs = Infinity } = options;
+  const timeout = Math.floor(Math.min(limitMs, untilMs - performance.now()));
   if (timeout <= 0) throw new CaiError('WORKSPACE', 'git was not asked, because that takes too long in all');
   const asking = promisify(execFile)(programOf(host), [...harmless, ...args], {
     env: environmentOf(host),
@@ -52,6 +54,19 @@ async function answerOf(args: readonly string[], options: GitOptions): Promise<s
   });
   asking.child.stdin?.end();
   return (await asking).stdout;
+}
+
+/** Whether git has given no answer in time, by what `askGit` threw. */
+export function isLate(reason: unknown): boolean {
+  return (reason as { readonly killed?: boolean }).killed === true;
+}
+
+/** What is up to that answer must not depend on how fast git is. */
+export function lateGit(path: string, limitMs = answerMs): CaiError {
+  return new CaiError(
+    'WORKSPACE',
+    `git did not answer within ${limitMs / 1_000} s about ${quoted(path)}: try again; if that stays so, look for a pipe in the place of one of git's files`,
+  );
 }
 
 /** A git that may work for long. */
@@ -80,7 +95,8 @@ export function startGit(
   const settings = (options.config ?? []).flatMap((each) => ['-c', each]);
   const alone = { GIT_ALLOW_PROTOCOL: '', GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1' };
   const git = spawn(programOf(options.host), [...harmless, ...settings, ...args], {
-    env: { ...environmentOf(options.host), ...alone, ...options.env },
+    // A merge strategy or `gpg` is a program that git finds there.
+    env: { ...environmentOf(options.host), PATH: safePath(options.host), ...alone, ...options.env },
     timeout: options.limitMs,
     killSignal: 'SIGKILL',
   });

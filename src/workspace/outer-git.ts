@@ -2,7 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
-import { askGit, gitFolderIn, readGitFile } from './git';
+import { askGit, gitFolderIn, isLate, lateGit, readGitFile } from './git';
 import { rootRules } from './refused-root';
 import { isInside } from '../system/paths/is-inside';
 
@@ -18,7 +18,8 @@ export interface OuterGitFolder {
  * The git folder that `root` (a real path) needs beside itself: the common folder of a linked worktree, or the folder of
  * a submodule in the repository above it. `root/.git` is a file that the agent can write, so what it names counts only
  * if it lies where git puts such a folder and names `root` in return, in a file that the agent could not reach before.
- * Its `commondir` is not read: the agent can write it once the folder is mounted.
+ * Its `commondir` is not read: the agent can write it once the folder is mounted. Rejects with `CaiError('WORKSPACE')` where
+ * git takes too long to tell.
  */
 export async function outerGitFolder(root: string, host: Host): Promise<OuterGitFolder | undefined> {
   try {
@@ -31,7 +32,8 @@ export async function outerGitFolder(root: string, host: Host): Promise<OuterGit
     if (folder === undefined || isInside(root, folder) || !(await isRepository(folder))) return undefined;
     if (rootRules(host).refusalOfRoot(folder) !== undefined) return undefined;
     return common === undefined ? { folder } : { folder, worktree: posix.relative(folder, gitFolder) };
-  } catch {
+  } catch (reason) {
+    if (isLate(reason)) throw lateGit(root);
     // No git, a folder that is gone, or nothing that we may read: git inside will say what is missing.
     return undefined;
   }

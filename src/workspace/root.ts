@@ -2,7 +2,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { CaiError, errorCodeOf } from '../errors';
-import { answerMs, askGit, foreignRepositoryIn, gitFolderIn, type GitOptions } from './git';
+import { answerMs, askGit, foreignRepositoryIn, gitFolderIn, isLate, type GitOptions } from './git';
 import { kernelPlaceOn } from '../system/paths/kernel-place';
 import { passwdUser } from '../system/host';
 import { identify } from '../system/paths/pinned-folder';
@@ -37,9 +37,13 @@ export interface Workspace {
 /**
  * The workspace of a working directory: the top level of its git work tree, else the nearest folder with
  * `.containai/config.toml` of the user or root, else the directory itself; the next counts where one would give away
- * too much. Rejects with `CaiError('WORKSPACE')` for a `cwd` that is no absolute path of a folder, or can be in none.
+ * too much. With `isRoot` it is the directory itself, whatever git says by now: a session's workspace is decided once.
+ * Rejects with `CaiError('WORKSPACE')` for a `cwd` that is no absolute path of a folder, or can be in none.
  */
-export async function findWorkspace(cwd: string, options: GitOptions): Promise<Workspace> {
+export async function findWorkspace(
+  cwd: string,
+  options: GitOptions & { readonly isRoot?: boolean },
+): Promise<Workspace> {
   if (!cwd.startsWith('/')) throw refuse(cwd, whyNotAbsolute(cwd));
   if (!isFilePath(cwd)) throw refuse(cwd.slice(0, 100), 'cannot be the path of a folder');
   const spelled = posix.resolve(cwd);
@@ -50,12 +54,13 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const { refusalOfRoot, refusalOfCwd } = rootRules(options.host);
   // The nearest first.
   const possible = ancestry(realCwd).filter((folder) => refusalOfRoot(folder) === undefined);
-  const [{ gitRoot, foreign, isLate }, marked, kernelPlace] = await Promise.all([
+  const [{ gitRoot, foreign, isSlow }, marked, kernelPlace] = await Promise.all([
     gitRootOf(realCwd, possible, options),
     markedRoot(possible),
     kernelPlaceOn(spelled, realCwd),
   ]);
-  const root = gitRoot ?? marked ?? realCwd;
+  const found = gitRoot ?? marked ?? realCwd;
+  const root = options.isRoot === true ? realCwd : found;
   const refusal = kernelPlace ?? refusalOfCwd(realCwd) ?? refusalOfRoot(root);
   if (refusal !== undefined) {
     throw refuse(spelled, `cannot be a workspace, because ${refusal}: open a project's folder instead`);
@@ -69,7 +74,9 @@ export async function findWorkspace(cwd: string, options: GitOptions): Promise<W
   const spelledRoot = spelled === realCwd ? root : await spellingOf(root, spelled);
   const { identity } = await identify(root);
   const workspace = { root, spelledRoot, cwd: spelled, realCwd, identity };
-  if (isLate === true) return { ...workspace, isUnsure: true };
+  // Whoever decided about the root had no answer.
+  const wasSlow = found !== root && gitRoot === found;
+  if (isSlow === true || wasSlow) return { ...workspace, isUnsure: true };
   const isCut = foreign !== undefined && foreign !== root && isInside(root, foreign);
   return isCut ? { ...workspace, foreignRepository: foreign } : workspace;
 }
@@ -98,7 +105,7 @@ async function realFolder(spelled: string): Promise<string> {
 
 /**
  * The top level of the work tree that `folder` (a real path) lies in; `foreign`: the repository that git has refused
- * because it is another user's; `isLate`: it took too long. Whatever else fails is no answer.
+ * because it is another user's; `isSlow`: it took too long. Whatever else fails is no answer.
  *
  * The repository is input from a stranger: `core.worktree` or a crafted `.git` file can name any folder as top level.
  * So the answer counts only if it is one of those that are `possible`, and holds the very `.git` that git used; linked
@@ -108,7 +115,7 @@ async function gitRootOf(
   folder: string,
   possible: readonly string[],
   options: GitOptions,
-): Promise<{ gitRoot?: string; foreign?: string | undefined; isLate?: boolean }> {
+): Promise<{ gitRoot?: string; foreign?: string | undefined; isSlow?: boolean }> {
   const hasGit = await Promise.all(possible.map((each) => isThere(posix.join(each, '.git'))));
   if (!hasGit.includes(true)) return {};
   try {
@@ -120,8 +127,7 @@ async function gitRootOf(
   } catch (reason) {
     // No answer is an ordinary case: the caller has other ways to find a root.
     const foreign = foreignRepositoryIn(reason);
-    const isLate = (reason as { readonly killed?: boolean }).killed === true;
-    return { foreign: possible.find((each) => each === foreign), isLate };
+    return { foreign: possible.find((each) => each === foreign), isSlow: isLate(reason) };
   }
 }
 

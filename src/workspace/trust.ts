@@ -7,10 +7,21 @@ import { recorded, recordedRoots, recordFirst } from './records';
 import { findWorkspace, type Workspace } from './root';
 import { isInside } from '../system/paths/is-inside';
 
-/** The root that was recorded for a working directory, if `root`, which it has now, is neither that nor below it. */
-export function outgrownRoot(state: string, cwd: string, root: string): string | undefined {
-  const known = recorded(state, 'roots', cwd);
+type Placed = Pick<Workspace, 'cwd' | 'realCwd' | 'root' | 'isUnsure'>;
+
+/**
+ * The root that was recorded for a working directory, or else the nearest one that it lies in, by its real path, if `root`,
+ * which it has now, is neither that nor below it.
+ */
+export function outgrownRoot(state: string, { cwd, realCwd, root }: Placed): string | undefined {
+  const known = recorded(state, 'roots', cwd) ?? nearestRoot(state, realCwd);
   return known === undefined || isInside(root, known) ? undefined : known;
+}
+
+/** Whoever works in a recorded root could have broken its repository, so that one around it counts. */
+function nearestRoot(state: string, realCwd: string): string | undefined {
+  const around = recordedRoots(state).filter((each) => isInside(realCwd, each));
+  return around.sort((one, other) => other.length - one.length)[0];
 }
 
 /**
@@ -34,8 +45,9 @@ export async function rootLeftByLink(
  * mounted. Records the root of a directory that has no record, unless it is `isForNow`: only looked at, or so because git
  * took too long. A narrower root than the recorded one is not recorded either.
  */
-export function checkRoot(state: string, cwd: string, root: string, isForNow = false): void {
-  const outgrown = outgrownRoot(state, cwd, root);
+export function checkRoot(state: string, workspace: Placed, isForNow = workspace.isUnsure === true): void {
+  const { cwd, root } = workspace;
+  const outgrown = outgrownRoot(state, workspace);
   if (outgrown !== undefined)
     throw new CaiError(
       'WORKSPACE',
@@ -55,10 +67,13 @@ export async function checkLinks(state: string, workspace: Workspace): Promise<v
   );
 }
 
-/** The workspace of a working directory. Rejects as `findWorkspace`, `checkLinks` and `checkRoot` do. */
-export async function findCheckedWorkspace(cwd: string, host: Host): Promise<Workspace> {
-  const workspace = await findWorkspace(cwd, { host });
+/**
+ * The workspace of a working directory, which is its root where the identity of that is `known`. Rejects as
+ * `findWorkspace`, `checkLinks` and `checkRoot` do.
+ */
+export async function findCheckedWorkspace(cwd: string, host: Host, known?: string): Promise<Workspace> {
+  const workspace = await findWorkspace(cwd, { host, isRoot: known !== undefined });
   await checkLinks(host.folders.state, workspace);
-  checkRoot(host.folders.state, workspace.cwd, workspace.root, workspace.isUnsure);
+  checkRoot(host.folders.state, workspace);
   return workspace;
 }

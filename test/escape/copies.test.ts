@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -161,6 +162,28 @@ describe('a repository', () => {
   attempt(
     'a repository whose list of cut-off commits leads elsewhere for git than for others has a file of the user copied',
     () => shownBy((file) => `/proc/self/cwd/${relative(process.cwd(), file)}`),
+  );
+
+  attempt(
+    'an agent that makes a file that the repository includes, while it is copied, has a filter run on the host',
+    async () => {
+      const { root, home, host } = copy;
+      git(root, 'config', 'include.path', '../later');
+      // As new as the index, so that only the content tells whether the file has changed.
+      const soon = new Date(Date.now() + 60_000);
+      utimesSync(join(root, 'file'), soon, soon);
+      git(root, 'add', 'file');
+      utimesSync(join(root, '.git/index'), soon, soon);
+      const repository = await Repository.at(root, host).catch((reason: unknown) => {
+        if (!String(reason).includes('include')) throw reason;
+        return undefined;
+      });
+      const sprung = join(home, 'owned');
+      writeFileSync(join(root, '.gitattributes'), '* filter=evil\n');
+      writeFileSync(join(root, 'later'), `[filter "evil"]\n\tclean = "touch '${sprung}'; cat"\n`);
+      if (repository !== undefined) await stateOf(repository);
+      return reachedIf(existsSync(sprung), 'a filter');
+    },
   );
 
   attempt('a folder that becomes a link while it is copied has a file of the user copied', async () => {

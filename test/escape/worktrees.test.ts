@@ -121,6 +121,27 @@ attempt(
 );
 
 attempt(
+  'an agent in a worktree adds a command to a rebase of the user’s that waits in the repository',
+  async () => {
+    const inRepository = (...args: readonly string[]): string => git(cai, '-C', repository, ...args);
+    const base = inRepository('rev-parse', 'HEAD');
+    for (const branch of ['onto', 'topic']) {
+      inRepository('switch', '--quiet', '-c', branch, base);
+      ownFile(join(repository, 'file'), `${branch}\n`);
+      inRepository('commit', '--quiet', '--all', '--message', branch);
+    }
+    expect(() => inRepository('rebase', 'onto')).toThrow();
+    const other = await scene.another(repository);
+    await other.tries(`cd ${repository}/.git; echo "exec ${canary.sh}" >>rebase-merge/git-rebase-todo;
+    mv rebase-merge was; cp -r was rebase-merge; echo "exec ${canary.sh}" >>rebase-merge/git-rebase-todo`);
+    inRepository('checkout', '--quiet', '--theirs', 'file');
+    inRepository('add', 'file');
+    inRepository('-c', 'core.editor=true', 'rebase', '--continue');
+    return canary.sung;
+  },
+);
+
+attempt(
   'an agent that makes its branch a link to another one has that one removed with its worktree',
   async () => {
     const main = git(cai, '-C', repository, 'symbolic-ref', 'HEAD');

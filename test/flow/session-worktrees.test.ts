@@ -1,10 +1,12 @@
 /** `worktrees.per_session`: each session of a repository has a worktree and a branch of its own. */
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
   realpathSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -76,6 +78,19 @@ async function close({ id, agent }: OpenSession): Promise<void> {
   await agent.answer('session/close', { result: {} });
   await world.editor.response(asked);
 }
+
+test('no session is opened in the repository itself because git is slow to tell of it', async () => {
+  const head = join(repository, '.git/HEAD');
+  rmSync(head);
+  execFileSync('mkfifo', [head]);
+
+  for (const cwd of [repository, join(repository, 'lib')]) {
+    const { error } = await world.request('session/new', { cwd, mcpServers: [] });
+    expect(error).toMatchObject({
+      message: expect.stringContaining('git did not answer within 2 s') as string,
+    });
+  }
+});
 
 test('two sessions of one repository work in two folders, on two branches', async () => {
   writeFileSync(join(repository, 'file'), 'not committed\n');

@@ -49,6 +49,16 @@ describe('outerGitFolder', () => {
     expect(await outerGitFolder(folder(), new Host(env))).toBeUndefined();
   });
 
+  it('is not nothing where git is slow to tell', async () => {
+    const [above, bin] = [repository('above'), newFolder()];
+    git(above, 'submodule', '--quiet', 'add', main, 'deps/sub');
+    writeFileSync(join(bin, 'git'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+
+    await expect(
+      outerGitFolder(join(above, 'deps/sub'), new Host({ ...env, PATH: `${bin}:${process.env.PATH}` })),
+    ).rejects.toThrow(/^git did not answer within 2 s about ".*deps.sub": try again/);
+  });
+
   describe('given a .git file that somebody has written', () => {
     let root: string;
     const point = (target: string): void => writeFileSync(join(root, '.git'), `gitdir: ${target}\n`);

@@ -5,6 +5,7 @@ import { Host } from '../../src/system/host';
 import { forget, record, recorded } from '../../src/workspace/records';
 import { checkRoot, findCheckedWorkspace, outgrownRoot, rootLeftByLink } from '../../src/workspace/trust';
 import { findWorkspace, rootNotice } from '../../src/workspace/root';
+import { git } from '../support/git';
 import { compiled, run } from '../support/program';
 import { newFolder } from '../support/temp-folder';
 import { expectedError } from '../expected-error';
@@ -17,6 +18,8 @@ beforeEach(() => {
   state = join(home, 'state');
   env = { ...process.env, HOME: home, XDG_STATE_HOME: state };
 });
+
+const placed = (cwd: string, root: string) => ({ cwd, realCwd: cwd, root });
 
 const filesOf = (kind: string): string[] =>
   readdirSync(join(state, 'containai', kind)).map((name) => join(state, 'containai', kind, name));
@@ -104,11 +107,11 @@ describe('checkRoot', () => {
     }) as Error;
 
   test('records the first root, and lets it be', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
     const [file] = filesOf('roots');
     const before = statSync(file!).ino;
 
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
     expect(JSON.parse(readFileSync(file!, 'utf8'))).toEqual({ path: '/a/b/c', value: '/a/b' });
     // The same file: nothing was written.
@@ -117,62 +120,70 @@ describe('checkRoot', () => {
   });
 
   test('refuses a wider root', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).toThrow(widerThan('/a/b', '/a'));
-    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a')).toBe('/a/b');
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).toThrow(
+      widerThan('/a/b', '/a'),
+    );
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).toThrow(
+      widerThan('/a/b', '/a'),
+    );
+    expect(outgrownRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).toBe('/a/b');
   });
 
   test('refuses a root elsewhere, as that of a link that was put in the place of the folder', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a/bb')).toThrow(
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/bb'))).toThrow(
       widerThan('/a/b', '/a/bb'),
     );
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/home/u/.ssh')).toThrow(
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/home/u/.ssh'))).toThrow(
       widerThan('/a/b', '/home/u/.ssh'),
     );
   });
 
   test('takes a narrower root, and the recorded one again', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a');
-    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a/b')).toBeUndefined();
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'));
+    expect(outgrownRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'))).toBeUndefined();
 
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/'))).toThrow(widerThan('/a', '/'));
   });
 
-  test('asks of each folder by itself', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+  test('refuses one around a root, also for another folder in that', () => {
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b', '/a')).not.toThrow();
+    for (const folder of ['/a/b', '/a/b/new'])
+      expect(() => checkRoot(new Host(env).folders.state, placed(folder, '/a'))).toThrow(
+        `"${folder}" belonged to the workspace "/a/b" and now leads to "/a"`,
+      );
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/d', '/a'))).not.toThrow();
   });
 
   test('takes a wider root that is trusted', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
     record(new Host(env).folders.state, 'roots', '/a/b/c', '/a');
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
-    expect(outgrownRoot(new Host(env).folders.state, '/a/b/c', '/a')).toBeUndefined();
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/')).toThrow(widerThan('/a', '/'));
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).not.toThrow();
+    expect(outgrownRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).toBeUndefined();
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/'))).toThrow(widerThan('/a', '/'));
   });
 
   test('takes any root of a folder that is forgotten', () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
 
     expect(forget(new Host(env).folders.state, 'roots', '/a/b/c')).toBe(true);
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).not.toThrow();
   });
 
   test('lets work go on where nothing can be recorded', () => {
     env = { ...env, XDG_STATE_HOME: '/dev/null/state' };
 
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b')).not.toThrow();
-    expect(() => checkRoot(new Host(env).folders.state, '/a/b/c', '/a')).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'))).not.toThrow();
+    expect(() => checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a'))).not.toThrow();
   });
 
   /** Records one root and another in turns; ends with 1 if there was none meanwhile. */
@@ -182,12 +193,12 @@ import { outgrownRoot } from './src/workspace/trust';
     const [state] = process.argv.slice(2);
     for (let i = 0; i < 200; i++) {
       record(state, 'roots', '/a/b/c', i % 2 === 0 ? '/a/b' : '/a');
-      if (outgrownRoot(state, '/a/b/c', '/') === undefined) process.exit(1);
+      if (outgrownRoot(state, { cwd: '/a/b/c', realCwd: '/a/b/c', root: '/' }) === undefined) process.exit(1);
     }
   `);
 
   test('always finds a record among processes that write it at once', async () => {
-    checkRoot(new Host(env).folders.state, '/a/b/c', '/a/b');
+    checkRoot(new Host(env).folders.state, placed('/a/b/c', '/a/b'));
     const programs = Array.from({ length: 4 }, () => run(recorder, [new Host(env).folders.state], env));
 
     const ends = await Promise.all(programs.map((program) => once(program, 'exit')));
@@ -198,6 +209,29 @@ import { outgrownRoot } from './src/workspace/trust';
 });
 
 describe('findCheckedWorkspace', () => {
+  test('is the root that was decided, whatever git says by now', async () => {
+    const [folder, host] = [newFolder(), new Host(env)];
+    git(folder, 'init', '-q');
+    mkdirSync(join(folder, 'sub'));
+
+    const workspace = await findCheckedWorkspace(join(folder, 'sub'), host, '1:1');
+
+    expect(workspace.root).toBe(join(folder, 'sub'));
+    expect(rootNotice(workspace)).toMatch(/ alone, because git did not answer /);
+    expect((await findCheckedWorkspace(folder, host, '1:1')).isUnsure).toBeUndefined();
+  });
+
+  test('refuses the repository around one that an agent has broken, for a new folder, too', async () => {
+    const [folder, host] = [newFolder(), new Host(env)];
+    const inner = join(folder, 'inner');
+    mkdirSync(join(inner, 'new'), { recursive: true });
+    for (const each of [folder, inner]) git(each, 'init', '-q');
+    expect((await findCheckedWorkspace(inner, host)).root).toBe(inner);
+    writeFileSync(join(inner, '.git/HEAD'), 'broken');
+
+    await expect(findCheckedWorkspace(join(inner, 'new'), host)).rejects.toThrow('belonged to the workspace');
+  });
+
   test('refuses a folder whose workspace has grown', async () => {
     const top = newFolder();
     const cwd = join(top, 'sub');

@@ -64,6 +64,8 @@ interface Shared {
 /** What one call, and the session that it opens, needs. */
 interface Lease {
   readonly root: string;
+  /** As `Workspace` has it. */
+  readonly identity: string | undefined;
   readonly place: Pick<AgentSession, 'roots' | 'map'>;
   readonly shared: Shared[];
   readonly programs: McpProgram[];
@@ -84,19 +86,19 @@ export class McpServers implements SessionObserver {
   constructor(private readonly options: McpServersOptions) {}
 
   /**
-   * The message to send instead of the editor's that opens a session in `root`; `plan` reads both. A promise only where
+   * The message to send instead of the editor's that opens a session in a workspace; `plan` reads both. A promise only where
    * something has to be waited for, at most 10 s. What was started lasts until `drop`, or, after `onOpen`, until the
    * session closes. The same message can be prepared again for an agent that was started again.
    */
   prepare(
     message: Message,
     plan: Plan,
-    root: string | undefined,
+    { root, identity }: Partial<Record<'root' | 'identity', string | undefined>>,
     place: Pick<AgentSession, 'roots' | 'map'>,
   ): Message | Promise<Message> {
     const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
     if (entries.length === 0) return message;
-    const lease: Lease = { root: root!, place, shared: [], programs: [], remote: [] };
+    const lease: Lease = { root: root!, identity, place, shared: [], programs: [], remote: [] };
     const edits: Edit[] = [];
     for (const entry of entries) {
       if (entry.kind === 'remote') {
@@ -258,13 +260,14 @@ export class McpServers implements SessionObserver {
 
   /** Runs a command of ours for the container of a workspace. */
   #run(
-    { root }: Lease,
+    { root, identity }: Lease,
     command: string,
     args: readonly string[],
     more: Omit<HelperOptions, 'command' | 'cwd' | 'env' | 'log'>,
   ): Helper {
     const { agent, host, log } = this.options;
-    const target = ['--workspace', root, '--agent', agent.name, '--quiet', '--status-fd', '3'];
+    const place = identity === undefined ? [] : ['--root-identity', identity];
+    const target = ['--workspace', root, ...place, '--agent', agent.name, '--quiet', '--status-fd', '3'];
     const program = this.options.helper!([command, ...target, ...args]);
     const helper = new Helper({ command: program, cwd: root, env: host.env, log, ...more });
     this.#running.add(helper);

@@ -42,7 +42,7 @@ export interface TargetOptions {
   readonly agent?: string;
   readonly context?: string;
   readonly fresh?: boolean;
-  /** What the root of the workspace must be, as `identify` says it: the caller has decided about that folder. */
+  /** `workspace` is a root, and must be this, as `identify` says it: the caller has decided about that folder. */
   readonly rootIdentity?: string;
   /** Whether nothing in the workspace is protected from being written. */
   readonly writable?: boolean;
@@ -94,8 +94,8 @@ export class Target {
   /** Rejects with the `CaiError` of what is wrong: folder, configuration, agent, engine. */
   static async find(options: TargetOptions, host: Host, status?: Writable): Promise<Target> {
     const voice = voiceOf(options.quiet === true, status);
-    const { workspace: folder = '.' } = options;
-    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), host);
+    const { workspace: folder = '.', rootIdentity: known } = options;
+    const workspace = folder === false ? undefined : await findCheckedWorkspace(resolve(folder), host, known);
     const root = workspace?.root;
     const found = loadWorkspaceConfig(host, root);
     const { config } = found;

@@ -39,9 +39,9 @@ export async function workspace(facts: Facts): Promise<Finding> {
     facts.place = { root: undefined };
     return warn(found, 'name one: cai doctor --workspace FOLDER');
   }
-  const { root, cwd } = found;
+  const { root } = found;
   await checkLinks(host.folders.state, found);
-  checkRoot(host.folders.state, cwd, root, true);
+  checkRoot(host.folders.state, found, true);
   facts.place = { root };
   const foreign = rootNotice(found);
   if (foreign !== undefined) return warn(foreign);

@@ -6,7 +6,7 @@ import { statusLine, type AgentStatus } from '../../rpc/status';
 import { endingMs, localhost, offerPort, type HostAddress } from '../../container/ssh/host-port';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { declare } from '../support/command';
+import { common, declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { HostProgram, readOrder } from './host-program';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
@@ -28,6 +28,7 @@ program that is run here, until stdin ends.`,
   options: [
     ...targetOptions,
     new Option('--status-fd <number>', 'report there what happens, as JSON lines').argParser(Number),
+    common.rootIdentity,
   ],
   action: ({ statusFd = 1, ...options }, host, [what]) => {
     const tell = (status: AgentStatus): void => {

@@ -26,7 +26,7 @@ import type { Workspace } from '../../workspace/root';
 import { changesEnded } from '../../network';
 import { safeProgram } from '../../system/paths/safe-program';
 import { quoted } from '../../system/quoted';
-import { declare, several } from '../support/command';
+import { common, declare, several } from '../support/command';
 import { tell } from '../support/terminal';
 import { Guard } from './guard';
 import { openSshAgent } from './ssh-agent-socket';
@@ -70,7 +70,7 @@ stderr, signals and the exit status are the command's own.`,
       '--status-fd <number>',
       'report there what happens before the command runs, as JSON lines; closing it ends the command',
     ).argParser(Number),
-    new Option('--root-identity <device:inode>').hideHelp(),
+    common.rootIdentity,
   ],
   passesThrough: true,
   footer: `

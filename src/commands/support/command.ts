@@ -37,6 +37,7 @@ export const common = {
   ],
   json: ['--json', 'as JSON'],
   quiet: ['-q, --quiet', 'print only errors'],
+  rootIdentity: new Option('--root-identity <device:inode>').hideHelp(),
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 /**

@@ -58,7 +58,7 @@ async function trust(folder: string, isAgreed: boolean, host: Host): Promise<num
   const { repository, devcontainer } = loaded;
   const waits = repository?.isTrusted === false && repository.widening.length > 0;
   const request = {
-    outgrown: outgrownRoot(state, workspace.cwd, workspace.root) ?? (await rootLeftByLink(state, workspace)),
+    outgrown: outgrownRoot(state, workspace) ?? (await rootLeftByLink(state, workspace)),
     git: (await findOuterGit(workspace.root, host)).refused,
     file: waits ? repository : undefined,
     devcontainer: devcontainer?.trusted === undefined ? devcontainer?.read() : undefined,

@@ -6,7 +6,7 @@ import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { printableLine, quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
-import { HostGit } from '../../workspace/worktrees/host-git';
+import { HostGit } from '../../workspace/host-git';
 import { mergeWorktree } from '../../workspace/worktrees/merge';
 import {
   changesIn,

@@ -12,39 +12,38 @@ import { readRegularFile } from '../../system/paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { isThere } from '../../system/real-path';
-import { startGit, type WorkingGit } from '../../workspace/git';
-import { ownGitFolders } from '../../workspace/git-folder';
+import type { WorkingGit } from '../../workspace/git';
+import { HostGit } from '../../workspace/host-git';
 
 /** A repository of which a copy can be made. */
 export class Repository {
   private constructor(
-    /** Root of its work tree, without links. */
-    readonly root: string,
-    private readonly host: Host,
-    /** Where its branches and objects are. */
-    private readonly folder: string,
-    private readonly config: readonly string[],
-    private readonly env: Readonly<Record<string, string>> = {},
+    private readonly git: HostGit,
+    /** What git is told besides. */
+    private readonly options: Parameters<HostGit['start']>[1] = {},
   ) {}
 
   /** Rejects with `CaiError('WORKSPACE')` for a folder that is no root of a work tree, or one that cannot be copied. */
   static async at(root: string, host: Host): Promise<Repository> {
-    const dotGit = posix.join(root, '.git');
-    if (!(await isThere(dotGit)))
+    if (!(await isThere(posix.join(root, '.git'))))
       throw refusal(
         root,
         'is in no folder that pods can mount, and only the root of a git repository can be copied for them: run "git init" there, or name the folder and its volume in [[kubernetes.volumes]] of your config.toml',
       );
-    const { common: folder } = await ownGitFolders(root, host, 'cannot be copied');
-    const found = new Repository(root, host, folder, []);
+    const found = new Repository(await HostGit.at(root, host));
     // Git itself reads what links in its folder lead to.
     await found.checkOwn();
-    return new Repository(root, host, folder, await found.#withoutFilters());
+    return found;
+  }
+
+  /** Root of its work tree, without links. */
+  get root(): string {
+    return this.git.root;
   }
 
   /** Rejects with `CaiError('WORKSPACE')` where branches or objects may be those of another repository. */
   async checkOwn(): Promise<void> {
-    const stray = await strayIn(this.folder);
+    const stray = await strayIn(this.git.common);
     if (stray === undefined) return;
     const remedy = stray.endsWith('alternates')
       ? 'run "git repack -a -d" and remove that file'
@@ -53,13 +52,13 @@ export class Repository {
   }
 
   start(args: readonly string[]): WorkingGit {
-    return startGit(['-C', this.root, ...args], { host: this.host, config: this.config, env: this.env });
+    return this.git.start(args, this.options);
   }
 
   /** The same, for objects that a stranger has made: git takes no more memory for one of them than that. */
   guarded(): Repository {
-    const config = [...this.config, 'core.bigFileThreshold=16m'];
-    return new Repository(this.root, this.host, this.folder, config, { GIT_ALLOC_LIMIT: '256m' });
+    const config = ['core.bigFileThreshold=16m'];
+    return new Repository(this.git, { config, env: { GIT_ALLOC_LIMIT: '256m' } });
   }
 
   /** What git prints on that input, a character for each byte. Rejects as `WorkingGit.ended`. */
@@ -86,10 +85,10 @@ export class Repository {
 
   /** Git's file about where the history was cut off, empty if it is whole. Throws `CaiError('WORKSPACE')` for another file. */
   shallow(): Buffer {
-    const file = posix.join(this.folder, 'shallow');
+    const file = posix.join(this.git.common, 'shallow');
     let content: Buffer | undefined;
     try {
-      content = readRegularFile(file, maxShallowBytes, this.folder);
+      content = readRegularFile(file, maxShallowBytes, this.git.common);
     } catch (reason) {
       throw refusal(this.root, `cannot be copied: ${messageOf(reason)}`);
     }
@@ -97,24 +96,6 @@ export class Repository {
     if (!/^(?:(?:[\da-f]{40}|[\da-f]{64})\n)*$/.test(content.toString('latin1')))
       throw refusal(this.root, `cannot be copied, because ${quoted(file)} holds something else than commits`);
     return content;
-  }
-
-  /** To compare a file with its content in the index, git would run these. */
-  async #withoutFilters(): Promise<string[]> {
-    const keys = await this.attempt(['config', '--name-only', '--get-regexp', '^filter\\.']);
-    const names = new Set(
-      keys
-        .split('\n')
-        .filter(Boolean)
-        .map((key) => key.replace(/\.[^.]*$/, '')),
-    );
-    const strange = [...names].find((name) => name.includes('='));
-    if (strange !== undefined)
-      throw refusal(
-        this.root,
-        `cannot be copied: git is configured with ${quoted(strange)}, which cannot be turned off`,
-      );
-    return [...names].flatMap((name) => [`${name}.clean=`, `${name}.process=`, `${name}.required=false`]);
   }
 }
 

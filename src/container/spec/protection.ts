@@ -96,16 +96,19 @@ function ofFolder(folder: Mounted, paths: readonly ProtectedPath[]): Protection 
   };
 }
 
+/** Folders in a common git folder that git in a linked worktree does not write: all but the first two are of the main tree. */
+const ofOthers = ['worktrees', 'modules', 'rebase-merge', 'rebase-apply', 'sequencer'];
+
 /**
- * The folder itself stays writable, because git replaces `packed-refs` in it. Of a linked worktree, the state of the
- * others and the submodules are nothing that it needs to write.
+ * The folder itself stays writable: to remove any reference, such as `CHERRY_PICK_HEAD`, git locks `packed-refs` by a file
+ * beside it.
  */
 function ofGitFolder(folder: Mounted, { worktree }: OuterGitFolder, patterns: readonly string[]): Protection {
   const paths = protectedInGitFolder(folder.source, patterns);
   if (worktree === undefined) return ofFolder(folder, paths);
-  const shared = paths.filter(({ path }) => !['worktrees', 'modules'].includes(path.split('/')[0]!));
-  const [worktrees, modules] = ['worktrees', 'modules'].map((path) => ({ path, kind: 'folder' }) as const);
-  const common = ofFolder(folder, [...shared, worktrees!, modules!]);
+  const shared = paths.filter(({ path }) => !ofOthers.includes(path.split('/')[0]!));
+  const others = ofOthers.map((path) => ({ path, kind: 'folder' }) as const);
+  const common = ofFolder(folder, [...shared, ...others]);
   const own = bindOf(folder, worktree, false);
   const gitdir = { path: posix.join(worktree, 'gitdir'), kind: 'file' } as const;
   const inOwn = ofFolder(folder, [...paths.filter(({ path }) => path.startsWith(`${worktree}/`)), gitdir]);

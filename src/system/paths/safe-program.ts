@@ -13,6 +13,14 @@ export function safeProgram(name: string, host: Host): string | undefined {
   return files.find((file) => isProgram(file) && isOfNoAgent(file, folders));
 }
 
+/** PATH without the folders in which agents can put programs, for one that starts others by their names. */
+export function safePath(host: Host): string {
+  const folders = new AgentFolders(host.folders.state);
+  return searchFolders(host.env.PATH)
+    .filter((folder) => isOfNoAgent(folder, folders))
+    .join(':');
+}
+
 /** Whether there is a program of that path. */
 export function isProgram(file: string): boolean {
   const isExecutable = (): boolean => {

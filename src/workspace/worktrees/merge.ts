@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
 import { commandWord, printableLine, quoted } from '../../system/quoted';
 import { unitsIn } from '../protect/inventory';
-import { HostGit, writeMs } from './host-git';
+import { HostGit, writeMs } from '../host-git';
 import { changesIn, isIn, tipOf, type Worktree } from './worktrees';
 
 /** Of a merge that has conflicts, so many lines of git are told. */

@@ -24,7 +24,7 @@ import { allRecorded, forget, record, recorded } from '../records';
 import { worktreesFolder } from '../refused-root';
 import type { Workspace } from '../root';
 import { copyInto } from './copied';
-import { HostGit, writeMs } from './host-git';
+import { HostGit, writeMs } from '../host-git';
 
 /** A worktree of ours, which may be gone. */
 export interface Worktree {
@@ -156,10 +156,10 @@ async function checkOut(
   const { folder, repository, branch, base, isOfSession } = worktree;
   const { state } = host.folders;
   const hasBranch = (await tipOf(git, branch)) !== undefined;
-  const from = hasBranch ? [folder, branch] : ['--no-track', '-b', branch, folder, base];
+  const from = hasBranch ? [branch] : [base, '--no-track', '-b', branch];
   // Git may still know one that was there, which is gone.
   await git.run(['worktree', 'remove', ...evenLocked, folder]);
-  await git.ask(['worktree', 'add', '--quiet', ...from], writeMs);
+  await git.addWorktree(folder, from);
   try {
     record(state, 'worktrees', folder, JSON.stringify({ repository, branch, base, isOfSession }));
     record(state, 'git-folders', folder, git.common);

@@ -13,7 +13,8 @@ import { newFolder } from '../../support/temp-folder';
 
 const plan = planOf(sessionSetup);
 const root = newFolder();
-const pins = [{ spelled: root, real: root, identity: '1:1', isReadOnly: false }];
+const identity = '1:1';
+const pins = [{ spelled: root, real: root, identity, isReadOnly: false }];
 const place = { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: ['/w'] }) };
 const http = (port: number) => `{"type":"http","name":"h","url":"http://[::1]:${port}/a%2f","headers":[]}`;
 const host = '{"name":"h","command":"c","args":["secret-a"],"env":[{"name":"T","value":"secret-b"}]}';
@@ -63,7 +64,7 @@ function given(
 }
 
 const says = (status: object) => `echo '${JSON.stringify(status)}' >&3; cat`;
-const prepare = (message: Message) => servers.prepare(message, plan, root, place);
+const prepare = (message: Message) => servers.prepare(message, plan, { root, identity }, place);
 const session = (editorId = 'e') => ({ editorId }) as unknown as AgentSession;
 const whatOf = (args: readonly string[]) => args.at(-1);
 
@@ -108,7 +109,19 @@ describe('prepare', () => {
       `{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"mcpServers":[ ${http(3000).replace('[::1]', '127.0.0.1')} , ${program}],"big":1.0}}`,
     );
     expect(started).toEqual([
-      ['bridge', '--workspace', root, '--agent', 'claude', '--quiet', '--status-fd', '3', 'localhost:3000'],
+      [
+        'bridge',
+        '--workspace',
+        root,
+        '--root-identity',
+        identity,
+        '--agent',
+        'claude',
+        '--quiet',
+        '--status-fd',
+        '3',
+        'localhost:3000',
+      ],
     ]);
     expect(prepare(opening(`[${http(3000)}]`))).not.toBeInstanceOf(Promise);
     expect(started).toHaveLength(1);
@@ -258,7 +271,20 @@ describe('a program of the container', () => {
 
     expect(started).toEqual([
       [
-        ...['exec', '--workspace', root, '--agent', 'claude', '--quiet', '--status-fd', '3', '--cwd', '/w'],
+        ...[
+          'exec',
+          '--workspace',
+          root,
+          '--root-identity',
+          identity,
+          '--agent',
+          'claude',
+          '--quiet',
+          '--status-fd',
+          '3',
+          '--cwd',
+          '/w',
+        ],
         ...['--', 'sh', '-c', expect.stringContaining('command -v') as string, 'sh', '2', 'c', '-e'],
       ],
     ]);
@@ -288,7 +314,7 @@ describe('a program of the container', () => {
     const args = [file, '/no/such/file', 'server.js', join(root, 'own.js'), file];
     const message = opening(JSON.stringify([{ name: 'p', command: 'no-such-program', args }]));
 
-    void servers.prepare(message, plan, root, { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
+    void servers.prepare(message, plan, { root }, { roots: pins, map: createPathMap({ hostRoots: [root], agentRoots: [root] }) }); // prettier-ignore
     servers.drop(message);
 
     expect([await lines.next(), await lines.next()].flatMap(({ value }) => value as string[])).toEqual([

@@ -11,6 +11,8 @@ import { runHere } from '../../support/cli-here';
 import { git } from '../../support/git';
 import { newFolder } from '../../support/temp-folder';
 
+const placed = (cwd: string, root: string) => ({ cwd, realCwd: cwd, root });
+
 let root: string;
 let file: string;
 let user: CliOptions;
@@ -117,15 +119,15 @@ describe('cai trust', () => {
 
   test('shows and records a workspace that has grown', async () => {
     const cwd = join(root, 'src');
-    checkRoot(new Host(user.env!).folders.state, cwd, cwd);
+    checkRoot(new Host(user.env!).folders.state, placed(cwd, cwd));
     writeFileSync(file, '');
-    expect(() => checkRoot(new Host(user.env!).folders.state, cwd, root)).toThrow('cai trust');
+    expect(() => checkRoot(new Host(user.env!).folders.state, placed(cwd, root))).toThrow('cai trust');
 
     const { status, stdout } = await runHere(['trust', cwd, '--yes'], user);
 
     expect(status).toBe(0);
     expect(stdout).toBe(`The workspace of "${cwd}": "${cwd}" -> "${root}"\nRecorded.\n`);
-    expect(() => checkRoot(new Host(user.env!).folders.state, cwd, root)).not.toThrow();
+    expect(() => checkRoot(new Host(user.env!).folders.state, placed(cwd, root))).not.toThrow();
   });
 
   test('shows and records a link that leads out of a workspace', async () => {
@@ -145,13 +147,13 @@ describe('cai trust', () => {
   test('forgets what was recorded, also of a folder that is gone', async () => {
     writeFileSync(file, widening);
     await runHere(['trust', '--yes'], user);
-    checkRoot(new Host(user.env!).folders.state, root, root);
+    checkRoot(new Host(user.env!).folders.state, placed(root, root));
 
     expect((await runHere(['trust', '--forget', root], user)).stdout).toBe(
       `Forgotten:\n  what "${file}" widens is no longer allowed\n  the workspace of "${root}" is recorded again at its next use\n`,
     );
     expect(pids()).toBe(1_024);
-    expect(() => checkRoot(new Host(user.env!).folders.state, root, '/')).not.toThrow();
+    expect(() => checkRoot(new Host(user.env!).folders.state, placed(root, '/'))).not.toThrow();
     expect((await runHere(['trust', '--forget'], user)).stdout).toBe(
       `Forgotten:\n  the workspace of "${root}" is recorded again at its next use\n`,
     );

@@ -111,7 +111,7 @@ describe('protectionOf', () => {
     expect(binds.map(({ target }) => target)).toEqual([join(chosen, '.vscode')]);
   });
 
-  test('leaves of a linked worktree only its own state, objects and refs to be written', () => {
+  test('leaves of a linked worktree neither the state of others nor a rebase that waits to be written', () => {
     const common = newFolder();
     for (const path of [
       'HEAD',
@@ -121,6 +121,7 @@ describe('protectionOf', () => {
       'worktrees/mine/commondir',
     ])
       put(path, common);
+    put('rebase-merge/git-rebase-todo', common);
     for (const path of ['worktrees/mine/gitdir', 'worktrees/other/HEAD', 'modules/sub/config', 'objects/'])
       put(path, common);
     put('.git');
@@ -130,7 +131,7 @@ describe('protectionOf', () => {
     expect(all.binds[0]).toMatchObject({ source: join(root, '.git'), isReadOnly: true });
     expect(lines({ ...all, binds: all.binds.slice(1) }, common)).toEqual(
       [
-        ...['ro config', 'ro hooks', 'ro modules', 'ro worktrees', 'rw worktrees/mine'],
+        ...['ro config', 'ro hooks', 'ro modules', 'ro rebase-merge', 'ro worktrees', 'rw worktrees/mine'],
         ...['ro worktrees/mine/commondir', 'ro worktrees/mine/gitdir'],
       ].sort((a, b) => order.indexOf(a) - order.indexOf(b)),
     );
@@ -177,4 +178,4 @@ describe('protectionOf', () => {
   });
 });
 
-const order = ['ro config', 'ro hooks', 'ro worktrees', 'ro modules', 'rw worktrees/mine', 'ro worktrees/mine/commondir', 'ro worktrees/mine/gitdir']; // prettier-ignore
+const order = ['ro config', 'ro hooks', 'ro worktrees', 'ro modules', 'ro rebase-merge', 'rw worktrees/mine', 'ro worktrees/mine/commondir', 'ro worktrees/mine/gitdir']; // prettier-ignore

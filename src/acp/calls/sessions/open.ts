@@ -66,7 +66,7 @@ export class SessionOpener {
     const wanted = forked === undefined ? 'new' : { root: forked.root };
     await this.#places.use(call, folder, wanted, async ({ workspace, place }) => {
       if (forked !== undefined && workspace.root !== forked.root) throw forkElsewhere(forked.root);
-      const sent = await this.#prepare(call, workspace.root, place);
+      const sent = await this.#prepare(call, workspace, place);
       this.#make(this.#childFor(workspace), sent, place);
     });
   }
@@ -75,7 +75,7 @@ export class SessionOpener {
   async fork(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
     const send = async (place: SessionPlace): Promise<void> =>
-      this.#make(child, await this.#prepare(call, child.root, place), place, session);
+      this.#make(child, await this.#prepare(call, child, place), place, session);
     if (fieldOf(call.message, 'cwd') === undefined) {
       await send(session);
       return;
@@ -99,7 +99,7 @@ export class SessionOpener {
       // An agent may have sessions of other folders, too, and knows them by other ids.
       const isLimited = this.options.host.workspaces !== undefined;
       if (isLimited && sessions.records.recall(editorId) === undefined) throw unknownSession(editorId);
-      const sent = await this.#prepare(call, workspace.root, place);
+      const sent = await this.#prepare(call, workspace, place);
       const agentId = sessions.records.recall(editorId)?.agentId ?? editorId;
       const open = sessions.find(editorId);
       const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
@@ -135,7 +135,7 @@ export class SessionOpener {
     // An agent that counts again after its end has given the id to another session: no agent knows this one.
     const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
     if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
-    const sent = await this.#prepare(call, workspace.root, place);
+    const sent = await this.#prepare(call, workspace, place);
     const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
     if (!isWanted()) {
       this.#drop(sent);
@@ -182,12 +182,16 @@ export class SessionOpener {
   }
 
   /**
-   * A call that opens a session of the workspace of `root`, as its agent gets it once what its MCP servers need is
+   * A call that opens a session of a workspace, as its agent gets it once what its MCP servers need is
    * there. Follows with `#send` or `#drop`.
    */
-  async #prepare(call: Call, root: string | undefined, place: SessionPlace): Promise<Call> {
+  async #prepare(
+    call: Call,
+    workspace: Pick<WorkspaceChild, 'root' | 'identity'>,
+    place: SessionPlace,
+  ): Promise<Call> {
     const original = call.message;
-    const message = await this.mcp.prepare(original, planOf(call.row.params), root, place);
+    const message = await this.mcp.prepare(original, planOf(call.row.params), workspace, place);
     return { ...call, message, original };
   }
 

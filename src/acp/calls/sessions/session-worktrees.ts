@@ -10,9 +10,10 @@ import type { Message } from '../../../rpc/message';
 import { isRunning, ownIdentity } from '../../../system/process-identity';
 import { quoted } from '../../../system/quoted';
 import { isThere } from '../../../system/real-path';
+import { lateGit } from '../../../workspace/git';
 import type { Workspace } from '../../../workspace/root';
 import { findCheckedWorkspace } from '../../../workspace/trust';
-import { HostGit, isWorkTree } from '../../../workspace/worktrees/host-git';
+import { HostGit, isWorkTree } from '../../../workspace/host-git';
 import {
   changesIn,
   hasDifferences,
@@ -138,6 +139,8 @@ export class SessionWorktrees implements SessionObserver {
     if (wanted === 'new') {
       const isWanted =
         this.options.config.worktrees.perSession && worktreeAt(state, workspace.root) === undefined;
+      // It may lie in a repository, and then its own files would be changed.
+      if (isWanted && workspace.isUnsure === true) throw lateGit(workspace.root);
       if (!isWanted || !(await isWorkTree(workspace.root, host))) return undefined;
       const making = this.#make(workspace);
       this.#making.add(making);

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HostGit } from '../../../src/workspace/worktrees/host-git';
-import { mergeWorktree } from '../../../src/workspace/worktrees/merge';
-import { changesIn, makeWorktree, removeUnchanged } from '../../../src/workspace/worktrees/worktrees';
-import { git } from '../../support/git';
-import { Repository } from './repository';
+import { Host } from '../../src/system/host';
+import { rememberAgentFolders } from '../../src/system/paths/agent-folders';
+import { HostGit } from '../../src/workspace/host-git';
+import { mergeWorktree } from '../../src/workspace/worktrees/merge';
+import { changesIn, makeWorktree, removeUnchanged } from '../../src/workspace/worktrees/worktrees';
+import { git } from '../support/git';
+import { Repository } from './worktrees/repository';
 
 let user: Repository;
 beforeEach(() => {
@@ -74,6 +76,32 @@ describe('what the repository itself names is not run', () => {
     expect(hasRun()).toBe(false);
   });
 
+  test('a merge strategy that an agent has put into a folder of PATH', async () => {
+    const { home, root } = user;
+    const bin = join(user.folder, 'bin');
+    mkdirSync(bin);
+    renameSync(user.evil, join(bin, 'git-merge-x'));
+    user = Object.assign(user, { host: new Host({ HOME: home, PATH: `${bin}:${process.env.PATH}` }) });
+    rememberAgentFolders(user.host.folders.state, [bin]);
+    git(root, 'config', 'pull.twohead', 'x');
+    await expect(goThrough()).rejects.toThrow("Could not find merge strategy 'x'");
+    expect(hasRun()).toBe(false);
+  });
+
+  test('a transport, for an object that is missing', async () => {
+    const blob = git(user.root, 'rev-parse', 'HEAD:file').trim();
+    rmSync(join(user.root, '.git/objects', blob.slice(0, 2), blob.slice(2)));
+    for (const [key, value] of [
+      ['core.repositoryFormatVersion', '1'],
+      ['extensions.partialClone', 'origin'],
+      ['remote.origin.url', `ext::${user.evil}`],
+      ['protocol.ext.allow', 'always'],
+    ] as const)
+      git(user.root, 'config', key, value);
+    await expect(goThrough()).rejects.toThrow("transport 'ext' not allowed");
+    expect(hasRun()).toBe(false);
+  });
+
   test('a merge driver: what it would merge is a conflict', async () => {
     const { host, root } = user;
     user.write('.gitattributes', 'file merge=x\n');
@@ -89,6 +117,16 @@ describe('what the repository itself names is not run', () => {
     await expect(mergeWorktree(worktree, [], host)).rejects.toThrow('have changed the same places');
     expect(hasRun()).toBe(false);
   });
+});
+
+test('what comes into the configuration once that was looked at is not run', async () => {
+  user.write('.gitattributes', 'file filter=x\n');
+  user.commit('attributes');
+  const host = await HostGit.at(user.root, user.host);
+  git(user.root, 'config', 'filter.x.clean', user.evil);
+  user.write('file', 'two\n');
+  expect(await host.ask(['status', '--porcelain'])).toBe(' M file');
+  expect(hasRun()).toBe(false);
 });
 
 test('what git prints is limited', async () => {
@@ -157,6 +195,19 @@ describe('at fails', () => {
     git(user.root, 'config', '--remove-section', 'filter.a=b');
     git(user.root, 'config', 'extensions.worktreeConfig', 'true');
     expect(await failure()).toContain('lets worktrees have configurations ("extensions.worktreeconfig")');
+  });
+
+  test('where git is slow, without saying what it has not found out', async () => {
+    rmSync(join(user.root, '.git/HEAD'));
+    execFileSync('mkfifo', [join(user.root, '.git/HEAD')]);
+    await expect(HostGit.at(user.root, user.host, 500)).rejects.toThrow('git did not answer within 0.5 s');
+  });
+
+  test('where git would write the words of others to where a link leads', async () => {
+    symlinkSync(join(user.home, '.zshenv'), join(user.root, '.git/MERGE_MSG'));
+    expect(await failure()).toMatch(
+      /\.git.MERGE_MSG" is a link, and git would write where it leads: remove it$/,
+    );
   });
 
   test('for a folder that is no top of a work tree', async () => {
