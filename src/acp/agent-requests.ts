@@ -123,7 +123,9 @@ export class AgentRequests {
         else this.services.cursor.serve(call);
         break;
       case 'announced':
-        this.#announced(call);
+        // It acts on files or commands, and has no row of its own.
+        if (isAnnounced(message.method, this.core.editorCapabilities)) this.#pass(call);
+        else this.#refuse(call, 'the editor has not announced it');
         break;
       case 'refuse':
         this.#refuse(call, 'it is not for agents');
@@ -138,12 +140,6 @@ export class AgentRequests {
     const { files } = this.services;
     if (files === undefined) this.core.refuse(call.child, call.message, methodNotFound(call.message.method));
     else files.serve(call, (...checked) => void this.#pass(...checked));
-  }
-
-  /** A method that acts on files or commands and has no row: passed unchanged, if the editor has announced it. */
-  #announced(call: AgentCall): void {
-    if (isAnnounced(call.message.method, this.core.editorCapabilities)) this.#pass(call);
-    else this.#refuse(call, 'the editor has not announced it');
   }
 
   #refuse({ child, message }: AgentCall, why: string): void {

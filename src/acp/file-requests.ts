@@ -17,7 +17,6 @@ const limitMs = 5_000;
 /** Passes a request on to the editor. */
 type Pass = (call: AgentCall, edits: readonly Edit[]) => void;
 
-/** Serves `fs/*`. */
 export class FileRequests {
   /** `maxBytes`: of the largest file that is served. */
   constructor(

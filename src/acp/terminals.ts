@@ -7,7 +7,8 @@ import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
 import { bodyOf, fieldOf, stringOf, type Message } from '../rpc/message';
 import { replacing, type Edit } from '../rpc/splice';
-import type { JsonObject } from '../rpc/json';
+import { RateLimit } from '../system/time-limit';
+import { objectOf } from '../system/unless';
 import type { WorkspaceChild } from './child/workspace-child';
 import type { SessionObserver } from './sessions/observer';
 import type { AgentSession } from './sessions/session';
@@ -158,8 +159,8 @@ export class Terminals implements SessionObserver {
 
 /** The id that the editor gave a terminal. Parsed here, because answers that nobody waits for have no fields. */
 function terminalIdOf(answer: Message): string | undefined {
-  const result = bodyOf(answer) as JsonObject | null;
-  return typeof result?.terminalId === 'string' ? result.terminalId : undefined;
+  const { terminalId } = objectOf(bodyOf(answer));
+  return typeof terminalId === 'string' ? terminalId : undefined;
 }
 
 /** The command that an agent asks for; its folder as the agent names it, undefined: that of its session. */
@@ -171,7 +172,7 @@ type TerminalWish = Pick<TerminalOrder, 'argv' | 'env' | 'shell'> & { readonly c
  * a shell.
  */
 export function wishOf(message: Message): TerminalWish {
-  const params = (bodyOf(message) ?? {}) as JsonObject;
+  const params = objectOf(bodyOf(message));
   const { command, outputByteLimit } = params;
   const args = params.args ?? [];
   const cwd = params.cwd ?? undefined;
@@ -201,7 +202,7 @@ export function editsOfCreate(message: Message, host: ReturnType<typeof hostComm
 
 function variablesOf(env: unknown): [string, string][] {
   const pairs = (Array.isArray(env) ? env : [undefined]).map((variable: unknown) => {
-    const { name, value } = Object(variable) as JsonObject;
+    const { name, value } = objectOf(variable);
     return isVariableName(name) && isPassable(value) ? ([name, value] satisfies [string, string]) : undefined;
   });
   if (pairs.every((pair) => pair !== undefined)) return pairs;
@@ -210,30 +211,4 @@ function variablesOf(env: unknown): [string, string][] {
 
 function invalid(what: string): CaiError {
   return new CaiError('INVALID_PARAMS', `terminal/create: ${what}`);
-}
-
-/** How often something may be done: `burst` times at once, and `perSecond` times a second in the long run. */
-export class RateLimit {
-  #left: number;
-  #at: number;
-
-  /** `now`: a clock, in milliseconds. */
-  constructor(
-    private readonly burst: number,
-    private readonly perSecond: number,
-    private readonly now = (): number => performance.now(),
-  ) {
-    this.#left = burst;
-    this.#at = now();
-  }
-
-  /** Counts one time and returns 0; or, where that is too soon, returns after how many milliseconds it is not. */
-  take(): number {
-    const now = this.now();
-    this.#left = Math.min(this.burst, this.#left + ((now - this.#at) / 1_000) * this.perSecond);
-    this.#at = now;
-    if (this.#left < 1) return Math.ceil(((1 - this.#left) * 1_000) / this.perSecond);
-    this.#left -= 1;
-    return 0;
-  }
 }

@@ -4,6 +4,7 @@ import { CaiError, messageOf, rpcCode } from '../errors';
 import type { Log } from '../system/log';
 import type { JsonObject } from './json';
 import { bodyOf, type Message } from './message';
+import { objectOf } from '../system/unless';
 
 /** `error` of a response. */
 export interface RpcError {
@@ -91,8 +92,8 @@ export function tellSessionState(
   log: Log,
   modeId?: unknown,
 ): void {
-  const { modes, configOptions } = (bodyOf(answer) ?? {}) as JsonObject;
-  const currentModeId = modeId ?? (modes as JsonObject | null | undefined)?.currentModeId;
+  const { modes, configOptions } = objectOf(bodyOf(answer));
+  const currentModeId = modeId ?? objectOf(modes).currentModeId;
   const update = (content: JsonObject): void => tell(updateLine(sessionId, JSON.stringify(content)));
   try {
     if (typeof currentModeId === 'string') update({ sessionUpdate: 'current_mode_update', currentModeId });

@@ -27,7 +27,8 @@ export class LineReader {
   /** Chunks not yet cut; the first from `#offset` on. */
   readonly #chunks: Buffer[] = [];
   #offset = 0;
-  #waitingBytes = 0;
+  /** Bytes that were pushed and not cut yet, without the beginning of a line that is held. */
+  waitingBytes = 0;
   /** The beginning of a line whose end has not come. */
   readonly #held = new LinePieces();
   /** Set while the rest of an over-long line is thrown away; `isReported` once it was returned. */
@@ -42,13 +43,8 @@ export class LineReader {
   /** Adds bytes. They must not be changed afterwards. */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
-    this.#waitingBytes += chunk.length;
+    this.waitingBytes += chunk.length;
     this.#hasReturns ||= chunk.includes(carriageReturn);
-  }
-
-  /** Bytes that were pushed and not cut yet, without the beginning of a line that is held. */
-  get waitingBytes(): number {
-    return this.#waitingBytes;
   }
 
   /** No more bytes will come: a last line without a line end counts. */
@@ -91,7 +87,7 @@ export class LineReader {
 
   /** Goes on at that offset of the first chunk, or with the next chunk if this one is over. */
   #goOnAt(offset: number): void {
-    this.#waitingBytes -= offset - this.#offset;
+    this.waitingBytes -= offset - this.#offset;
     const isChunkOver = offset === this.#chunks[0]!.length;
     if (isChunkOver) this.#chunks.shift();
     this.#offset = isChunkOver ? 0 : offset;

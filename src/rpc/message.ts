@@ -77,7 +77,6 @@ export function scanCall(line: Buffer, plan: Plan): Message {
   return scan(line, { params: () => plan, result: () => undefined, error: undefined });
 }
 
-/** For `read`. */
 export function newWalk(line: Buffer): Walk {
   return new Walk(line, memberCount);
 }

@@ -33,10 +33,10 @@ type AliveQuestion = Readonly<{ ask: 'alive'; id: number }>;
 type Answer = Readonly<{ kind: 'answer'; id: number }>;
 
 /** The command's own question: may it connect to `place`, a host and a port? A `Verdict` with that `id` answers it. */
-export type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }>;
+type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }>;
 
 /** Without `isAllowed` nobody could be asked, or nobody has answered in time. */
-export type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefined }>;
+type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefined }>;
 
 /** Places that the command was allowed to connect to, and is no longer. */
 type EndedGrants = Readonly<{ ended: readonly string[] }>;
@@ -46,25 +46,6 @@ type Said = AgentStatus | Answer | PlaceQuestion;
 /** What is said as a line, with its newline. */
 export function statusLine(said: Said | Verdict | EndedGrants | AliveQuestion): string {
   return `${JSON.stringify(said)}\n`;
-}
-
-/** What a line of a command says; `undefined` for any other line. It may be of a kind that a later version has. */
-export function parseStatus(line: string): Said | undefined {
-  const value = objectIn(line);
-  return typeof value?.kind === 'string' ? (value as unknown as Said) : undefined;
-}
-
-/** The answer to a `PlaceQuestion`; `undefined` for any other line. */
-export function parseVerdict(line: string): Verdict | undefined {
-  const { verdict, isAllowed } = objectIn(line) ?? {};
-  if (typeof verdict !== 'number') return undefined;
-  return { verdict, isAllowed: typeof isAllowed === 'boolean' ? isAllowed : undefined };
-}
-
-/** The places that a line of `EndedGrants` names; `undefined` for any other line. */
-function parseEnded(line: string): string[] | undefined {
-  const { ended } = objectIn(line) ?? {};
-  return Array.isArray(ended) ? ended.filter((each) => typeof each === 'string') : undefined;
 }
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */
@@ -122,7 +103,9 @@ export class StatusLink {
   ) {
     this.#questions = new OpenQuestions(stream);
     onLines(stream, (line) => {
-      const said = parseStatus(line);
+      const value = objectIn(line);
+      // It may be of a kind that a later version has.
+      const said = typeof value?.kind === 'string' ? (value as unknown as Said) : undefined;
       if (said?.kind === 'answer') this.#questions.settle(said.id, said);
       else if (said?.kind === 'asks')
         void onAsks(said.place).then((isAllowed) => {
@@ -152,18 +135,19 @@ export function placeQuestions(
   stream: Duplex,
   onEnded: (places: readonly string[]) => void,
 ): (place: string, limitMs: number) => Promise<boolean | undefined> {
-  const questions = new OpenQuestions<Verdict>(stream);
+  const questions = new OpenQuestions<boolean | undefined>(stream);
   onLines(stream, (line) => {
-    const said = parseVerdict(line);
-    if (said !== undefined) questions.settle(said.verdict, said);
-    const ended = parseEnded(line);
+    const { verdict, isAllowed, ended } = objectIn(line) ?? {};
+    const isKnown = typeof isAllowed === 'boolean';
+    if (typeof verdict === 'number') questions.settle(verdict, isKnown ? isAllowed : undefined);
     // An answer that came with it is heard first.
-    if (ended !== undefined) setImmediate(onEnded, ended);
+    if (Array.isArray(ended))
+      setImmediate(
+        onEnded,
+        ended.filter((each) => typeof each === 'string'),
+      );
   });
-  return async (place, limitMs) => {
-    const said = await questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
-    return said?.isAllowed;
-  };
+  return (place, limitMs) => questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
 }
 
 /** The command's end: answers whether it works. */

@@ -15,18 +15,6 @@ function create(params?: string): Message {
 }
 
 describe('wishOf', () => {
-  test('takes a command with arguments as it is', () => {
-    const params =
-      '{"command":"git","args":["log",""],"env":[{"name":"A","value":"b=c"}],"cwd":"/w","outputByteLimit":0}';
-
-    expect(wishOf(create(params))).toEqual({
-      argv: ['git', 'log', ''],
-      env: [['A', 'b=c']],
-      cwd: '/w',
-      shell: false,
-    });
-  });
-
   test('takes a command without arguments for a line', () => {
     const params = '{"command":"a | b","args":null,"env":null,"cwd":null,"outputByteLimit":null}';
     expect(wishOf(create(params))).toEqual({ argv: ['a | b'], env: [], cwd: undefined, shell: true });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import type { Core } from '../../src/acp/relay/core';
 import { agentMethods } from '../../src/rpc/protocol/methods';
-import { RateLimit, Terminals } from '../../src/acp/terminals';
+import { Terminals } from '../../src/acp/terminals';
 import { takeToken } from '../../src/agent/editor-token';
 import { ownIdentity } from '../../src/system/process-identity';
 import { openLog } from '../../src/system/log';
@@ -353,28 +353,5 @@ describe('terminals', () => {
 
     expect(toAgent.map(({ error }) => (error as { code: number }).code)).toEqual(Array(5).fill(-32601));
     expect(toEditor).toEqual([]);
-  });
-});
-
-describe('a rate limit', () => {
-  let nowMs = 5_000;
-  let limit: RateLimit;
-  beforeEach(() => (limit = new RateLimit(3, 2, () => nowMs)));
-
-  /** Takes so many; what each gets. */
-  const take = (count: number): number[] => Array.from({ length: count }, () => limit.take());
-
-  test('lets some pass at once, and says when the next one may', () => {
-    expect(take(4)).toEqual([0, 0, 0, 500]);
-    nowMs += 200;
-    expect(take(1)).toEqual([300]);
-    nowMs += 300;
-    expect(take(2)).toEqual([0, 500]);
-  });
-
-  test('is not stricter for what was refused', () => {
-    take(100);
-    nowMs += 500;
-    expect(take(2)).toEqual([0, 500]);
   });
 });

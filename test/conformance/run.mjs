@@ -53,7 +53,7 @@ const ways = {
   connect: { head: 'connect', program: join(here, 'carried/connect.mjs') },
 };
 
-/** Runs the suite that way; returns one entry a test that ran: its name, whether it passed. */
+/** Runs the suite that way; returns one entry a test that ran: its name, whether it passed, what it failed with. */
 async function runTests(way) {
   const output = join(scratch, `${way}.json`);
   const excepted = exceptions.filter((each) => each.ways.includes(way)).map(({ tests }) => tests.source);
@@ -71,10 +71,11 @@ async function runTests(way) {
   );
   for (const file of broken) throw new Error(`${file.name} cannot be run: ${file.message}\n${stderr}`);
   return results.testResults.flatMap((file) =>
-    file.assertionResults.map(({ title, status }) => ({
+    file.assertionResults.map(({ title, status, failureMessages }) => ({
       name: title,
       hasRun: status !== 'pending',
       hasPassed: status === 'passed',
+      failures: failureMessages,
     })),
   );
 }
@@ -116,7 +117,8 @@ function printTable(plays) {
   const red = Object.entries(plays).flatMap(([way, tests]) =>
     tests.filter(({ hasRun, hasPassed }) => hasRun && !hasPassed).map((test) => ({ way, ...test })),
   );
-  for (const { way, name } of red) console.log(`red over ${ways[way].head}: ${name}`);
+  for (const { way, name, failures } of red)
+    console.log([`red over ${ways[way].head}: ${name}`, ...failures].join('\n'));
   const sums = Object.entries(counts).map(([verdict, sum]) => `${sum} ${verdict}`);
   console.log(`\n${sums.join(', ')}, of ${statements.length} statements ${Object.keys(plays).length} times`);
   return red.length === 0 && counts['NO TEST'] === undefined;

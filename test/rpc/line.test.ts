@@ -9,10 +9,6 @@ describe('LineReader', () => {
     expect(read(['a\nb\r\n\n \t\r\nc c\r\n'])).toEqual(['a', 'b', 'c c']);
   });
 
-  test('takes only LF for the end of a line', () => {
-    expect(read(['a\u2028b\u0085c\vd\n'])).toEqual(['a\u2028b\u0085c\vd']);
-  });
-
   test('makes a CR between tokens a space, which no reader takes for a line end', () => {
     expect(read(['{"a":\r[1,\r\r2],"b":"\\\\"\r}\r\r\n'])).toEqual(['{"a": [1,  2],"b":"\\\\" } ']);
   });
@@ -21,44 +17,6 @@ describe('LineReader', () => {
     const line = '{"a":"x\ry\\"\r","b":"\\\r"}';
 
     expect(read([`${line}\n`])).toEqual([line]);
-  });
-
-  test('counts a last line without a line end once no more will come', () => {
-    const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
-    reader.push(Buffer.from('a\nb'));
-    expect(reader.next()).toEqual(Buffer.from('a'));
-    expect(reader.next()).toBeUndefined();
-
-    reader.end();
-
-    expect(reader.next()).toEqual(Buffer.from('b'));
-    expect(reader.next()).toBeUndefined();
-  });
-
-  test('ends without a line after a line end, a CR or blanks alone', () => {
-    expect(read(['a\n'])).toEqual(['a']);
-    expect(read(['a\n\r'])).toEqual(['a']);
-    expect(read(['  '])).toEqual([]);
-    expect(read([])).toEqual([]);
-  });
-
-  test('joins a character and a CRLF that were cut', () => {
-    const bytes = Buffer.from('{"a":"😀"}\r\n{}\n');
-
-    for (let cut = 0; cut <= bytes.length; cut++) {
-      expect(read([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(['{"a":"😀"}', '{}']);
-    }
-  });
-
-  test('gives one line at a time, and takes more in between', () => {
-    const reader = new LineReader({ maxLineBytes: limit, maxSearchBytes: limit });
-    reader.push(Buffer.from('a\nb\nc'));
-
-    expect(textOf(reader.next())).toBe('a');
-    reader.push(Buffer.from('d\n'));
-    expect(textOf(reader.next())).toBe('b');
-    expect(textOf(reader.next())).toBe('cd');
-    expect(reader.next()).toBeUndefined();
   });
 
   test('does not copy a line that lies in one chunk', () => {
@@ -160,15 +118,6 @@ describe('LineReader', () => {
         '{}',
       ]);
     });
-
-    test('counts bytes, not characters', () => {
-      expect(read(['é'.repeat(limit / 2)])).toEqual(['é'.repeat(limit / 2)]);
-      expect(read(['é'.repeat(limit / 2) + 'a'])).toEqual(['over-long undefined']);
-    });
-
-    test('reports a line of blanks that is too long', () => {
-      expect(read([`${' '.repeat(limit + 1)}\na\n`])).toEqual(['over-long undefined', 'a']);
-    });
   });
 
   describe('reports an over-long line', () => {
@@ -188,16 +137,6 @@ describe('LineReader', () => {
       expect(textOf(reader.next())).toBe('next');
     });
 
-    test('at its end, when its id comes last', () => {
-      const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 1_000 });
-      reader.push(Buffer.from(`{"result":"${'x'.repeat(100)}",`));
-      expect(reader.next()).toBeUndefined();
-
-      reader.push(Buffer.from('"id":7}\n'));
-
-      expect(skimOf(reader.next())).toMatchObject({ id: '7', isResponse: true });
-    });
-
     test('without an id once that was not found in the bytes that are searched', () => {
       const reader = new LineReader({ maxLineBytes: 16, maxSearchBytes: 64 });
       reader.push(Buffer.from('{"result":"'));
@@ -211,18 +150,6 @@ describe('LineReader', () => {
       expect(skimOf(reader.next())).toMatchObject({ id: undefined, length: 64 });
       reader.push(Buffer.from('","id":7}\nnext\n'));
       expect(textOf(reader.next())).toBe('next');
-    });
-
-    test('at the end of a shorter one that has no id', () => {
-      expect(read(['{"method":"m","params":"', 'x'.repeat(limit), '"}\n', '[]\n'])).toEqual([
-        'over-long undefined',
-        '[]',
-      ]);
-    });
-
-    test('that nothing ends, when no more will come', () => {
-      expect(read(['{"result":"', 'x'.repeat(limit)])).toEqual(['over-long undefined']);
-      expect(read(['{"id":7,"result":"', 'x'.repeat(limit)])).toEqual(['over-long 7']);
     });
   });
 });

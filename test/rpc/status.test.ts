@@ -4,54 +4,11 @@ import * as stream from 'node:stream';
 import type { Duplex } from 'node:stream';
 import {
   answerQuestions,
-  parseStatus,
-  parseVerdict,
   placeQuestions,
   StatusLink,
   statusLine,
   type AgentStatus,
-  type PlaceQuestion,
 } from '../../src/rpc/status';
-
-describe('parseStatus', () => {
-  it.each<AgentStatus | PlaceQuestion>([
-    { kind: 'started' },
-    { kind: 'started', image: 'sha256:12', imageName: 'containai:claude' },
-    { kind: 'notice', text: 'two\nlines' },
-    { kind: 'delay', text: 'building' },
-    { kind: 'failed', code: 'NO_ENGINE' },
-    { kind: 'stopped' },
-    { kind: 'unwatchable' },
-    { kind: 'lost', takenBytes: 7 },
-    { kind: 'resumed' },
-    { kind: 'asks', id: 1, place: 'example.org:443' },
-  ])('reads back what statusLine wrote: %j', (status) => {
-    const line = statusLine(status);
-
-    expect(line.indexOf('\n')).toBe(line.length - 1);
-    expect(parseStatus(line)).toEqual(status);
-  });
-
-  it.each(['', 'text', 'null', '[]', '{"kind":1}', '{"ask":"alive","id":1}'])(
-    'takes no other line: %j',
-    (line) => expect(parseStatus(line)).toBeUndefined(),
-  );
-});
-
-describe('parseVerdict', () => {
-  it.each([true, false, undefined])('reads back what statusLine wrote: %j', (isAllowed) => {
-    expect(parseVerdict(statusLine({ verdict: 3, isAllowed }))).toEqual({ verdict: 3, isAllowed });
-  });
-
-  it('takes nothing for a permission but `true`', () => {
-    expect(parseVerdict('{"verdict":3,"isAllowed":"true"}')).toEqual({ verdict: 3 });
-  });
-
-  it.each(['', 'null', '7', '{"verdict":"3"}', '{"ask":"alive","id":1}', '{"kind":"started"}'])(
-    'takes no other line: %j',
-    (line) => expect(parseVerdict(line)).toBeUndefined(),
-  );
-});
 
 /** Far above what an answer takes. */
 const patienceMs = 10_000;
@@ -139,11 +96,12 @@ describe('what a command asks', () => {
     const [ours, its] = newEnds();
     const ask = placeQuestions(its, () => undefined);
     await ask('a:443', 1);
-    const asked = ask('b:443', patienceMs);
+    const asked = Promise.all([ask('b:443', patienceMs), ask('c:443', patienceMs)]);
 
-    ours.write('noise\n{"verdict":1,"isAllowed":true}\n{"later":2}\n{"verdict":2,"isAllowed":false}\n');
+    ours.write('noise\nnull\n7\n{"verdict":1,"isAllowed":true}\n{"verdict":"2"}\n{"later":2}\n');
+    ours.write('{"verdict":2,"isAllowed":false}\n{"verdict":3,"isAllowed":"true"}\n');
 
-    expect(await asked).toBe(false);
+    expect(await asked).toEqual([false, undefined]);
   });
 
   it('is over for places of which that is told, after an answer that came with it', async () => {
@@ -193,7 +151,7 @@ test('what a command tells unasked is told apart from its answers, and the rest 
   const told: AgentStatus[] = [];
   const link = new StatusLink(ours, (status) => told.push(status));
   its.write(statusLine({ kind: 'delay', text: 'building' }));
-  its.write('noise\n{"kind":"answer","id":99}\n');
+  its.write('noise\n\nnull\n[]\n{"kind":1}\n{"ask":"alive","id":1}\n{"kind":"answer","id":99}\n');
   answerQuestions(its);
 
   await link.isAlive(patienceMs);

@@ -18,17 +18,6 @@ beforeEach(() => {
 });
 
 describe('LineWriter', () => {
-  test('writes whole lines, in the order of their lane', async () => {
-    const lane = newLane();
-
-    lane.queue(Buffer.from('a\n'));
-    lane.queue([Buffer.from('b'), Buffer.from('b'), Buffer.from('\n')]);
-    lane.queue(Buffer.from('c\n'));
-
-    await opened(writer.drain(60_000));
-    expect(gate.batches.join('')).toBe('a\nbb\nc\n');
-  });
-
   test('never parts a line and keeps the order of each lane, whatever is queued when', async () => {
     const line = fc.record({
       lane: fc.nat(3),

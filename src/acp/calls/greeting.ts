@@ -23,9 +23,12 @@ interface Outcome {
 /** How long `initialize` waits for an agent's answer before it is answered without capabilities, in milliseconds. */
 const bootstrapMs = 15_000;
 
-/** Answers `initialize`. */
 export class Greeting {
-  #isUnderWay = false;
+  /**
+   * `initialize` is being answered, or the first child is about to be started: do not read the editor until `onRoom`. Its
+   * next line will most likely need that child.
+   */
+  isUnderWay = false;
   #workspace: Promise<Workspace | undefined> | undefined;
 
   constructor(
@@ -33,14 +36,6 @@ export class Greeting {
     private readonly children: Children,
     private readonly options: ProxyOptions,
   ) {}
-
-  /**
-   * `initialize` is being answered, or the first child is about to be started: do not read the editor until `onRoom`. Its
-   * next line will most likely need that child.
-   */
-  get isUnderWay(): boolean {
-    return this.#isUnderWay;
-  }
 
   /** Serves a call. A second `initialize` gets the same answer. */
   serve(call: Call): void {
@@ -56,12 +51,12 @@ export class Greeting {
     const hello = readHello(call.message, this.options);
     this.core.editorCapabilities = hello.capabilities;
     this.children.helloParams = hello.childParams;
-    this.#isUnderWay = true;
+    this.isUnderWay = true;
     try {
       await this.#placeSignIns();
       await this.#greet(call, hello.childParams);
     } finally {
-      this.#isUnderWay = false;
+      this.isUnderWay = false;
       this.options.onRoom();
     }
   }

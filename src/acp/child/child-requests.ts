@@ -24,7 +24,6 @@ export type SentRequest = ChildRequest & {
   readonly sentAt: number;
 };
 
-/** The requests that are open at one agent. */
 export class ChildRequests {
   readonly #open = new OpenRequests<SentRequest>();
   /** The sessions about which a prompt is among them. */

@@ -6,7 +6,6 @@ import { AgentEnd, loggedFailure } from '../../agent/agent-end';
 import { CaiError, type FailureCode } from '../../errors';
 import type { Log } from '../../system/log';
 
-/** One kind of failure. */
 export interface RetryClass {
   /** For the log and the documentation. */
   readonly name: string;
@@ -52,7 +51,6 @@ export function classOf(reason: CaiError, hasStarted = false): RetryClass {
   return ofStatus ?? ofCode ?? retryClasses.at(-1)!;
 }
 
-/** How often and how fast. */
 export interface RetryPolicy {
   /** Attempts in succession before the failure is told, at least 1. */
   readonly attempts: number;

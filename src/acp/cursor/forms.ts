@@ -15,7 +15,6 @@ export interface Question {
   readonly isMultiple: boolean;
 }
 
-/** The answer to one question. */
 export interface Choice {
   readonly questionId: string;
   readonly selectedOptionIds: readonly string[];

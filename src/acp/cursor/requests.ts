@@ -95,13 +95,8 @@ export class CursorRequests implements SessionObserver {
     this.#turns.add(session);
   }
 
-  onAnswer(session: AgentSession, method: string): void {
-    if (method === 'session/prompt' && !session.child.requests.turns.has(session)) this.onClose(session);
-  }
-
-  /** As an answer. */
-  onLost(session: AgentSession, { method }: Message): void {
-    this.onAnswer(session, method);
+  onPromptOver(session: AgentSession): void {
+    if (!session.child.requests.turns.has(session)) this.onClose(session);
   }
 
   onClose(session: AgentSession): void {

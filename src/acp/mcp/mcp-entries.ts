@@ -1,7 +1,9 @@
 /** Reads the MCP servers that the editor names in a call that opens a session. */
 import { placeOfUrl, placeText } from '../../config/host-rules';
+import type { JsonObject } from '../../rpc/json';
 import { jsonOf, textOf, type Message } from '../../rpc/message';
 import type { Edit } from '../../rpc/splice';
+import { isObject } from '../../system/unless';
 
 type Span = Pick<Edit, 'start' | 'end'>;
 
@@ -46,7 +48,7 @@ export function mcpEntries(message: Message): (McpProgram | McpAddress | McpRemo
     if (field.kind !== 'mcpEntry') return [];
     // No key that counts stands twice, so that this is what every parser reads.
     const value: unknown = JSON.parse(jsonOf(message, field));
-    if (!isRecord(value) || typeof value.name !== 'string') return [];
+    if (!isObject(value) || typeof value.name !== 'string') return [];
     const entry =
       value.type === undefined || value.type === 'stdio'
         ? programOf(value, value.name, field)
@@ -55,7 +57,7 @@ export function mcpEntries(message: Message): (McpProgram | McpAddress | McpRemo
   });
 }
 
-function programOf(value: Record<string, unknown>, name: string, span: Span): McpProgram | undefined {
+function programOf(value: JsonObject, name: string, span: Span): McpProgram | undefined {
   const { command, args = [], env = [] } = value;
   if (typeof command !== 'string' || command === '') return undefined;
   if (!Array.isArray(args) || !args.every(isString)) return undefined;
@@ -90,14 +92,10 @@ export function loopbackOf(url: string): Pick<McpAddress, 'host' | 'port' | 'url
   };
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
-}
-
 function isString(value: unknown): value is string {
   return typeof value === 'string' && !value.includes('\0');
 }
 
 function isVariable(value: unknown): value is { name: string; value: string } {
-  return isRecord(value) && isString(value.name) && /^[^=]+$/.test(value.name) && isString(value.value);
+  return isObject(value) && isString(value.name) && /^[^=]+$/.test(value.name) && isString(value.value);
 }

@@ -9,7 +9,6 @@ import type { Call } from '../sessions/call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 
-/** The MCP messages of one proxy. */
 export class McpMessages {
   /** Open MCP requests, by server and inner id as the editor knows them: the agent, and its inner id, JSON text. */
   readonly #open = new Map<string, { readonly child: WorkspaceChild; readonly agentRequest: string }>();

@@ -10,7 +10,7 @@ import type { SessionObserver } from '../sessions/observer';
 import type { AgentSession, Session } from '../sessions/session';
 import { within } from '../../system/time-limit';
 import { askMs, shownPlace } from '../../network';
-import { unlessFails } from '../../system/unless';
+import { objectOf, unlessFails } from '../../system/unless';
 
 const maxCards = 8;
 /** About how many places an editor is asked in one turn, and how many are allowed for one session. */
@@ -49,7 +49,6 @@ interface Turn {
   refusesAll: boolean;
 }
 
-/** What `Questions` is made from. */
 export interface QuestionsOptions {
   /**
    * Allows a workspace, or what runs without one, to connect to a place, until somebody takes that back. `undefined`:
@@ -132,14 +131,9 @@ export class Questions implements SessionObserver {
     this.#turns.set(session, isNew ? newTurn(session) : turn);
   }
 
-  /** The last answer to a prompt ends the turn, and its cards before the editor gets that answer. */
-  onAnswer(session: AgentSession, method: string): void {
-    if (method === 'session/prompt' && !session.child.requests.turns.has(session)) this.#end(session);
-  }
-
-  /** As an answer. */
-  onLost(session: AgentSession, { method }: Message): void {
-    this.onAnswer(session, method);
+  /** The last prompt ends the turn, and its cards before the editor gets the answer. */
+  onPromptOver(session: AgentSession): void {
+    if (!session.child.requests.turns.has(session)) this.#end(session);
   }
 
   /** What was allowed outlives an agent that has ended, as the session does. */
@@ -261,7 +255,7 @@ function asMarkdown(place: string): string {
 
 /** What the user has chosen; undefined for any other answer. Source: ACP v1, `RequestPermissionOutcome`. */
 function choiceOf(answer: Message, offered: readonly Option[]): Choice | undefined {
-  const result = answer.isError ? undefined : unlessFails(() => bodyOf(answer) as JsonObject | null);
-  const { outcome, optionId } = Object(result?.outcome) as JsonObject;
+  const result = answer.isError ? undefined : unlessFails(() => objectOf(bodyOf(answer)));
+  const { outcome, optionId } = objectOf(result?.outcome);
   return outcome === 'selected' ? offered.find((each) => each.optionId === optionId)?.optionId : undefined;
 }

@@ -2,7 +2,6 @@
 import { posix } from 'node:path';
 import type { Host } from '../../system/host';
 import { messageOf } from '../../errors';
-import type { Message } from '../../rpc/message';
 import { hostSocketsIn } from '../../workspace/host-sockets';
 import { Watch, type News } from '../../workspace/review/watch';
 import type { AgentSession } from '../sessions/session';
@@ -31,14 +30,9 @@ export class ReviewObserver implements SessionObserver {
     );
   }
 
-  /** At the end of a turn: the user is told before the editor gets the answer. */
-  onAnswer(session: AgentSession, method: string): void {
-    if (method === 'session/prompt') this.#safely(() => this.#look(session));
-  }
-
-  /** A turn that its agent did not answer has ended, too. */
-  onLost(session: AgentSession, call: Message): void {
-    if (call.method === 'session/prompt') this.#safely(() => this.#look(session));
+  /** The user is told before the editor gets the answer. */
+  onPromptOver(session: AgentSession): void {
+    this.#safely(() => this.#look(session));
   }
 
   #tellSockets(session: AgentSession, root: string): void {

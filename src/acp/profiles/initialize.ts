@@ -5,6 +5,7 @@ import { editedText, replacing, type Edit } from '../../rpc/splice';
 import type { JsonObject } from '../../rpc/json';
 import type { Config } from '../../config/config';
 import type { SignIn } from '../sign-in/sign-in';
+import { objectOf } from '../../system/unless';
 
 /** The one protocol version that is spoken. Source: ACP v1, initialization. */
 export const protocolVersion = 1;
@@ -48,8 +49,8 @@ export function readHello(
     const text = given[field.kind];
     return text === undefined || text === false ? [] : [replacing(field, text)];
   });
-  const params = (bodyOf(message) ?? {}) as { clientCapabilities?: JsonObject | null };
-  return { childParams: editedBody(message, edits), capabilities: params.clientCapabilities ?? {} };
+  const { clientCapabilities } = objectOf(bodyOf(message));
+  return { childParams: editedBody(message, edits), capabilities: objectOf(clientCapabilities) };
 }
 
 /**
@@ -67,16 +68,12 @@ export function resultFor(message: Message, result: string): string {
 
 /** Reads a child's answer; `edits` make it one for the editor. Fails with `AGENT_START` if the agent cannot be used. */
 export function readAgentHello(answer: Message, agent: string, edits: readonly Edit[]): AgentHello {
+  const body = objectOf(bodyOf(answer));
   if (answer.isError) {
-    const error = bodyOf(answer) as { message?: unknown } | null;
-    const said = typeof error?.message === 'string' ? error.message : 'no reason given';
+    const said = typeof body.message === 'string' ? body.message : 'no reason given';
     throw new CaiError('AGENT_START', `agent "${agent}" refused to initialize: ${said}`);
   }
-  const result = bodyOf(answer) as {
-    protocolVersion?: unknown;
-    agentCapabilities?: JsonObject | null;
-  } | null;
-  if (result?.protocolVersion !== protocolVersion) {
+  if (body.protocolVersion !== protocolVersion) {
     throw new CaiError(
       'AGENT_START',
       `agent "${agent}" does not speak ACP version ${protocolVersion}: use a version of it that does`,
@@ -85,7 +82,7 @@ export function readAgentHello(answer: Message, agent: string, edits: readonly E
   return {
     editorResult: editedBody(answer, edits),
     agentResult: editedBody(answer),
-    capabilities: result.agentCapabilities ?? {},
+    capabilities: objectOf(body.agentCapabilities),
   };
 }
 

@@ -12,6 +12,7 @@ import { protocolVersion, readAgentHello } from './initialize';
 import type { SignIn, SignInPlace } from '../sign-in/sign-in';
 import { ownValue } from '../../config/own-property';
 import { offers } from '../../rpc/protocol/refusals';
+import { isObject, objectOf } from '../../system/unless';
 import recorded from './shipped-profiles.json';
 
 interface ProfilesOptions {
@@ -202,15 +203,9 @@ export class Profiles {
 
 /** What the editor says of itself in `initialize`. */
 function readParams(text: string): { client: string | undefined; capabilities: JsonObject } {
-  const params = JSON.parse(text) as {
-    readonly clientInfo?: { readonly name?: unknown } | null;
-    readonly clientCapabilities?: JsonObject | null;
-  };
-  const name = params.clientInfo?.name;
-  return {
-    client: typeof name === 'string' ? name : undefined,
-    capabilities: params.clientCapabilities ?? {},
-  };
+  const { clientInfo, clientCapabilities } = objectOf(JSON.parse(text));
+  const { name } = objectOf(clientInfo);
+  return { client: typeof name === 'string' ? name : undefined, capabilities: objectOf(clientCapabilities) };
 }
 
 /** Dotted names of the promises that differ between two results of `initialize`, JSON text. */
@@ -235,10 +230,6 @@ function differing(one: unknown, other: unknown, name: string): string[] {
 /** Where a program lies that signs in is no promise. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (key, each: unknown) => (key === 'terminal-auth' ? Boolean(each) : each));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface ShippedProfile {

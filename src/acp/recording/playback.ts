@@ -11,6 +11,7 @@ import { splice, type Edit, type Line } from '../../rpc/splice';
 import type { RecordedLine, Side } from './recording';
 import { sessionIdOf } from '../sessions/session-ids';
 import { within } from '../../system/time-limit';
+import { objectOf } from '../../system/unless';
 
 /** Which side is played, and how. */
 export interface PlaybackOptions {
@@ -189,6 +190,6 @@ function nameOf(message: Message): string {
   if (kind === 'notification') return `the notification ${method}${about}`;
   if (kind === 'defect') return 'a line that is no message';
   if (!isError) return `a result for request ${id}`;
-  const error = bodyOf(message) as { message?: unknown } | null;
-  return `an error for request ${id}${typeof error?.message === 'string' ? `, "${error.message}"` : ''}`;
+  const said = objectOf(bodyOf(message)).message;
+  return `an error for request ${id}${typeof said === 'string' ? `, "${said}"` : ''}`;
 }

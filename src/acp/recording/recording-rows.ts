@@ -1,9 +1,10 @@
 /** What `cai inspect` shows of each line of a recording: read in order, and nothing but open requests is kept. */
-import { planOf } from '../../rpc/json';
+import { planOf, type JsonObject } from '../../rpc/json';
 import { bodyOf, scan, stringOf, textOf, type Message, type Plans } from '../../rpc/message';
 import { objectIn, unlessFails } from '../../system/unless';
 import type { Cost, TokenCounts } from '../usage/usage';
 import { costOf, spentIn } from '../usage/usage-fields';
+import { updateOf } from '../sessions/session-update';
 import { costBetween } from '../usage/usage-observer';
 import { contentOf, isSide, type Side } from './recording';
 import { redactedText } from './redact';
@@ -60,8 +61,6 @@ export interface Spent {
   readonly tokens?: TokenCounts;
   readonly cost?: Cost;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 interface About {
   readonly child?: number;
@@ -121,7 +120,7 @@ export class RecordingRows {
     return isSide(side) ? this.#ofLine(about, side, record) : this.#ofEvent(about, record);
   }
 
-  #ofEvent(about: Pick<RecordingRow, 'line' | 'at' | 'bytes' | 'child'>, record: Json): RecordingRow {
+  #ofEvent(about: Pick<RecordingRow, 'line' | 'at' | 'bytes' | 'child'>, record: JsonObject): RecordingRow {
     const { event, workspace } = record;
     const root = typeof workspace === 'string' ? workspace : '';
     if (event === 'agent started' && about.child !== undefined) keep(this.#workspaces, about.child, root);
@@ -131,7 +130,7 @@ export class RecordingRows {
   #ofLine(
     about: Pick<RecordingRow, 'line' | 'at' | 'bytes' | 'child'> & { readonly ms: number },
     side: Side,
-    record: Json,
+    record: JsonObject,
   ): RecordingRow {
     const bytes = contentOf(record);
     const begins = record.overlong === true ? 'a line above the limits' : record.begins;
@@ -181,14 +180,12 @@ export class RecordingRows {
     if (message.kind === 'response' && !message.isError) {
       if (method === 'session/new') keep(this.#costs, key, { amount: 0, currency: '' });
       if (method !== 'session/prompt') return undefined;
-      const { tokens } = spentIn(
-        unlessFails(() => bodyOf(message)),
-        undefined,
-      );
+      const result = unlessFails(() => bodyOf(message));
+      const { tokens } = spentIn(result, undefined);
       return tokens && { workspace, tokens };
     }
     if (update !== 'usage_update') return undefined;
-    const now = costOf((unlessFails(() => bodyOf(message)) as { update?: unknown } | undefined)?.update);
+    const now = costOf(unlessFails(() => updateOf(message)));
     const cost = costBetween(this.#costs.get(key), now);
     if (now !== undefined) keep(this.#costs, key, now);
     return cost && { workspace, cost };

@@ -6,6 +6,7 @@
  * agent that is no message has only how it `begins` and its `bytes`.
  */
 import { CaiError } from '../../errors';
+import { objectIn } from '../../system/unless';
 
 /** The version of that form. */
 export const recordingVersion = 1;
@@ -62,11 +63,7 @@ export function contentOf({ line, base64 }: Readonly<Record<string, unknown>>): 
 }
 
 function parse(line: string, name: string, number: number): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
-  } catch {
-    // As for any other value.
-  }
+  const record = objectIn(line);
+  if (record !== undefined) return record;
   throw new CaiError('REPLAY', `${name}:${number} is no JSON object: the recording is damaged`);
 }

@@ -17,6 +17,7 @@ import {
 } from '../../rpc/json';
 import { bodyOf, scan, type Message, type Plans } from '../../rpc/message';
 import { editedText, type Edit } from '../../rpc/splice';
+import { objectOf } from '../../system/unless';
 
 /** What stands in place of a secret. */
 export const redactedText = '<redacted>';
@@ -186,6 +187,5 @@ function shownOrigin(address: string): string | undefined {
 /** Whether a message answers a form; all that was filled in is secret. Source: ACP, elicitation. */
 function isFormResult(message: Message): boolean {
   if (message.kind !== 'response' || message.isError) return false;
-  const result = bodyOf(message);
-  return typeof result === 'object' && result !== null && 'action' in result;
+  return 'action' in objectOf(bodyOf(message));
 }

@@ -10,13 +10,12 @@ import type { Message } from '../../rpc/message';
 import { splice, type Edit, type Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
-import { CallBudget } from '../sessions/call-budget';
 import type { SessionStore } from '../sessions/session-records';
 import { SessionTable } from '../sessions/session-table';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call';
-import { withOwnLine, type Call } from '../sessions/call';
+import { CallBudget, withOwnLine, type Call } from '../sessions/call';
 import type { SessionObserver } from '../sessions/observer';
 import { cancelled, notOffered, offers } from '../../rpc/protocol/refusals';
 import { answerEdits } from './answer-edits';
@@ -196,7 +195,10 @@ export class Core {
     again: Call | undefined,
   ): void {
     if (session !== undefined)
-      for (const observer of this.observers) observer.onLost?.(session, call.message);
+      for (const observer of this.observers) {
+        observer.onLost?.(session, call.message);
+        if (call.message.method === 'session/prompt') observer.onPromptOver?.(session);
+      }
     const { isCancelled, targets } = call.request!;
     if (again !== undefined && !isCancelled && reason.code === 'UNDELIVERED') {
       targets.length = 0;
@@ -213,7 +215,10 @@ export class Core {
     const { session } = context;
     if (!answer.isError) context.onResult?.(answer);
     if (session !== undefined)
-      for (const observer of this.observers) observer.onAnswer?.(session, message.method, answer);
+      for (const observer of this.observers) {
+        observer.onAnswer?.(session, message.method, answer);
+        if (message.method === 'session/prompt') observer.onPromptOver?.(session);
+      }
     if (request?.isOurs !== true) child.setServed();
     if (request !== undefined && this.requests.find(request.id) === request) {
       const id = { start: answer.idStart, end: answer.idEnd, text: request.id };

@@ -31,7 +31,7 @@ export function pathsToAgent(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | und
 }
 
 /** As `pathsToAgent`, for messages to the editor. */
-export function pathsToEditor(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | undefined {
+function pathsToEditor(map: PathMap): Pick<Rewrites, 'path' | 'uri'> | undefined {
   if (map.isIdentity) return undefined;
   return { path: (path) => map.toEditor(path), uri: (uri) => map.uriToEditor(uri) };
 }

@@ -19,6 +19,8 @@ export interface SessionObserver {
   onAnswer?(session: AgentSession, method: string, answer: Message): void;
   /** Its agent has ended without an answer to a request of the editor, given without its line. */
   onLost?(session: AgentSession, call: Message): void;
+  /** A prompt was answered, or will not be: called right after `onAnswer` or `onLost`. */
+  onPromptOver?(session: AgentSession): void;
   /**
    * Its agent sends a `session/update` that is no message chunk; `kind` is the value of `sessionUpdate`, empty if it
    * has none.

@@ -23,7 +23,6 @@ export interface EditorRequest {
 /** How many requests one peer may have open: far more than any needs. */
 export const maxOpenRequests = 10_000;
 
-/** The requests of both sides. */
 export class RequestTable {
   readonly #ofEditor = new OpenRequests<EditorRequest>();
   readonly #ofAgents = new AgentRequestTable();

@@ -4,6 +4,7 @@
  */
 import { bodyOf, type Message } from '../../rpc/message';
 import type { JsonObject } from '../../rpc/json';
+import { objectOf } from '../../system/unless';
 import { updateOf } from './session-update';
 
 /** A mode or an option, as the request that sets it. */
@@ -29,7 +30,6 @@ export function isSetter(method: string): boolean {
 const maxSettings = 64;
 const maxTextBytes = 4_096;
 
-/** The mode and the options of one session. */
 export class SessionSettings {
   /** In the order in which they were set; none twice. */
   #settings: readonly Setting[] = [];
@@ -50,14 +50,13 @@ export class SessionSettings {
 
   /** The editor has loaded, resumed or forked it: it is as the agent's result says, which is what the user sees. */
   readResult(result: Message): void {
-    const { modes, configOptions } = (bodyOf(result) ?? {}) as JsonObject;
-    const { currentModeId } = (modes ?? {}) as JsonObject;
-    this.#keepState({ currentModeId, configOptions });
+    const { modes, configOptions } = objectOf(bodyOf(result));
+    this.#keepState({ currentModeId: objectOf(modes).currentModeId, configOptions });
   }
 
   /** The user wants to set something. */
   readCall(call: Message): void {
-    const setting = settingOf(call.method, (bodyOf(call) ?? {}) as JsonObject);
+    const setting = settingOf(call.method, objectOf(bodyOf(call)));
     if (setting !== undefined && call.id !== undefined)
       this.#asked = [...this.#asked, { id: call.id, setting }];
   }
@@ -82,8 +81,8 @@ export class SessionSettings {
   /** Keeps the mode, also where it is an option, and the options that were set before. */
   #keepState({ currentModeId: modeId, configOptions }: JsonObject): void {
     this.keep(settingOf('session/set_mode', { modeId }));
-    for (const option of Array.isArray(configOptions) ? (configOptions as (JsonObject | null)[]) : []) {
-      const { id: configId, type, category, currentValue: value } = option ?? {};
+    for (const option of Array.isArray(configOptions) ? configOptions : []) {
+      const { id: configId, type, category, currentValue: value } = objectOf(option);
       const params = type === 'boolean' ? { configId, type, value } : { configId, value };
       const setting = settingOf('session/set_config_option', params);
       const isSet = this.#settings.some((each) => setting !== undefined && setsTheSame(each, setting));

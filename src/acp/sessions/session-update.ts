@@ -1,11 +1,11 @@
 /** Reads `session/update`. */
 import { bodyOf, stringOf, type Message } from '../../rpc/message';
 import type { JsonObject } from '../../rpc/json';
+import { objectOf } from '../../system/unless';
 
 /** `update` of a `session/update`, parsed; empty where it is missing. */
 export function updateOf(message: Message): JsonObject {
-  const params = bodyOf(message) as { readonly update?: JsonObject | null } | null | undefined;
-  return params?.update ?? {};
+  return objectOf(objectOf(bodyOf(message)).update);
 }
 
 /** Value of `sessionUpdate`, the kind of a `session/update`; empty for what has no kind. */

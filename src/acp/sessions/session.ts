@@ -7,10 +7,9 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { CaiError } from '../../errors';
 import type { PathMap } from '../../system/paths/path-map';
 import type { PinnedFolder } from '../../system/paths/pinned-folder';
-import { withOwnLine, type Call } from './call';
+import { withOwnLine, type Call, type CallBudget } from './call';
 import { within } from '../../system/time-limit';
 import { SessionSettings } from './session-settings';
-import type { CallBudget } from './call-budget';
 
 /** A session as one agent has it. It never changes: with another agent or folder, there is another object. */
 export interface AgentSession {

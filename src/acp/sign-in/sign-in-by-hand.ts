@@ -2,9 +2,10 @@
 import { catalog, type AgentCommand, type SignInCommands } from '../../agent/catalog';
 import { ownValue } from '../../config/own-property';
 import { rpcCode } from '../../errors';
-import { bodyOf, fieldOf, type Message } from '../../rpc/message';
+import { bodyOf, fieldOf, jsonOf, type Message } from '../../rpc/message';
 import type { Log } from '../../system/log';
 import { quoted } from '../../system/quoted';
+import { objectOf } from '../../system/unless';
 
 export class SignInByHand {
   #isHintTold = false;
@@ -28,9 +29,7 @@ export class SignInByHand {
 
   /** Whether a request is an `authenticate` by such a method. */
   needsBrowser(request: Message | undefined): boolean {
-    if (request?.method !== 'authenticate') return false;
-    const params = bodyOf(request) as { readonly methodId?: unknown } | null | undefined;
-    return this.isInBrowser(params?.methodId);
+    return request?.method === 'authenticate' && this.isInBrowser(objectOf(bodyOf(request)).methodId);
   }
 
   /** Why such a request is not answered, and what to do. */
@@ -45,9 +44,7 @@ export class SignInByHand {
   hintFor(error: Message, request: Message | undefined): string | undefined {
     if (this.commands === undefined) return undefined;
     const code = fieldOf(error, 'errorCode');
-    const isAsked =
-      code !== undefined &&
-      error.line.toString('latin1', code.start, code.end) === String(rpcCode.authRequired);
+    const isAsked = code !== undefined && jsonOf(error, code) === String(rpcCode.authRequired);
     if (!isAsked && !this.needsBrowser(request)) return undefined;
     const hint = `to sign in, ${this.#remedy()}`;
     if (!this.#isHintTold) this.log.warn(`the agent is not signed in: ${hint}`);

@@ -20,6 +20,7 @@ import type { Log } from '../../system/log';
 import { Walk, planOf, openBracket, type JsonObject } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { replacing, type Edit } from '../../rpc/splice';
+import { isObject, objectOf } from '../../system/unless';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
 const methodsPlan = planOf({
@@ -140,9 +141,9 @@ export class SignIn {
    * offered.
    */
   #forEditor(text: string, way: Way): string | undefined {
-    const method = JSON.parse(text) as JsonObject | null;
+    const method: unknown = JSON.parse(text);
     if (!isObject(method)) return undefined;
-    const meta = isObject(method._meta) ? method._meta : {};
+    const meta = objectOf(method._meta);
     const isTerminal = method.type === 'terminal';
     if (!variablesOf(method).every((name) => typeof name === 'string' && settable.test(name)))
       return undefined;
@@ -236,8 +237,8 @@ function commandOf(token: string, label: unknown): JsonObject {
 /** Which of the two ways the editor knows. */
 function waysOf({ auth, _meta }: JsonObject): Omit<Way, 'root'> {
   return {
-    terminal: isObject(auth) && auth.terminal === true,
-    runs: isObject(_meta) && (_meta['terminal-auth'] ?? false) !== false,
+    terminal: objectOf(auth).terminal === true,
+    runs: (objectOf(_meta)['terminal-auth'] ?? false) !== false,
   };
 }
 
@@ -268,8 +269,4 @@ function isPair(value: unknown[]): value is [string, string] {
 /** Texts that can be arguments of a command: NUL would end one. */
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(isPassable);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

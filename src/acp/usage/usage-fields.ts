@@ -1,8 +1,7 @@
 /** Reads tokens, models and costs from what agents send: parsed JSON that may have any form. */
 import type { Cost, Spent, TokenCounts } from './usage';
+import { objectOf } from '../../system/unless';
 import { plus } from './usage-sums';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Longest text that is kept of an agent's words, in characters. */
 const maxLength = 200;
@@ -87,8 +86,4 @@ function count(value: unknown): number | undefined {
 
 function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, maxLength) : undefined;
-}
-
-function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }

@@ -10,6 +10,7 @@ import type { Log } from '../../system/log';
 import { updateOf } from '../sessions/session-update';
 import type { SessionObserver } from '../sessions/observer';
 import { costOf, modelIn, spentIn } from './usage-fields';
+import { objectOf } from '../../system/unless';
 
 /** Tool calls of a turn that are followed at once. */
 const maxTools = 1_000;
@@ -100,8 +101,8 @@ export class UsageObserver implements SessionObserver {
       this.#follow(session).isLoading = true;
     } else if (method === 'session/set_model') {
       const followed = this.#follow(session);
-      const params = bodyOf(call) as { modelId?: unknown } | undefined;
-      followed.model = modelIn({ models: { currentModelId: params?.modelId } }) ?? followed.model;
+      const currentModelId = objectOf(bodyOf(call)).modelId;
+      followed.model = modelIn({ models: { currentModelId } }) ?? followed.model;
     }
   }
 

@@ -41,7 +41,7 @@ export function stringEnd(text: Buffer, at: number): number {
 }
 
 /** Offset after the escape whose backslash is at `at`, or -1. */
-export function escapeEnd(text: Buffer, at: number): number {
+function escapeEnd(text: Buffer, at: number): number {
   const escaped = text[at + 1]!;
   if (shortEscape[escaped] === 1) return at + 2;
   if (escaped !== smallU) return -1;

@@ -76,11 +76,7 @@ export type FieldKind =
   | 'terminalEnv'
   | 'terminalCwd';
 
-/**
- * The places below one JSON value. A key is an object's member; `*` stands for each element of an array;
- * `?name` holds one tree per value of the member `name` of the same object (`''`: when it is absent),
- * which applies besides the other keys; `=` says that the object or array itself is meant too.
- */
+/** The places below one JSON value, in the form of `PlanSource`. */
 export interface FieldTree {
   readonly [key: string]: FieldTree | FieldKind;
 }

@@ -4,6 +4,7 @@ import type { Field, JsonObject } from '../json';
 import type { FieldKind } from './fields';
 import { editorMethods } from './methods';
 import type { RpcError } from '../answer';
+import { objectOf } from '../../system/unless';
 import { bodyOf, fieldOf, stringOf, type Message } from '../message';
 
 /** How much of the details of an agent's error is told, in characters. */
@@ -30,7 +31,7 @@ export function reopenerOf(capabilities: JsonObject | undefined): string | undef
 /** Whether what came instead of a result is an agent's error with that code. Source of codes: ACP v1, `ErrorCode`. */
 export function isAgentError(reason: CaiError | Message | undefined, code: number): boolean {
   if (reason === undefined || reason instanceof CaiError) return false;
-  return (bodyOf(reason) as { code?: unknown } | null | undefined)?.code === code;
+  return objectOf(bodyOf(reason)).code === code;
 }
 
 /**
@@ -38,9 +39,9 @@ export function isAgentError(reason: CaiError | Message | undefined, code: numbe
  * and the cause stands in `data`.
  */
 export function textOfError(error: unknown): string {
-  const { message, data } = Object(error) as { readonly message?: unknown; readonly data?: unknown };
+  const { message, data } = objectOf(error);
   const said = typeof message === 'string' ? message : 'the agent has failed, and does not say why';
-  const { details } = Object(data) as { readonly details?: unknown };
+  const { details } = objectOf(data);
   return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
 }
 

@@ -21,7 +21,6 @@ import { KeptSessions, type OpenCall } from './kept-sessions';
 import { Remote, type RemoteOptions } from './remote';
 import { ServerRequests } from './server-requests';
 
-/** Both sides of a bridge. */
 export interface BridgeOptions extends Pick<
   RemoteOptions,
   'address' | 'access' | 'maxLineBytes' | 'maxUnprovenBytes'

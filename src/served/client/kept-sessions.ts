@@ -2,15 +2,15 @@
  * The sessions that an editor has open, with what is needed to open them again on another connection. What the server
  * then tells of their past is not for the editor, which has it.
  */
-import type { JsonObject } from '../../rpc/json';
 import { ownValue } from '../../config/own-property';
 import { CaiError, rpcCode } from '../../errors';
 import { editorMethods } from '../../rpc/protocol/methods';
 import { errorLine, type RpcError, rpcErrorOf, tellSessionState } from '../../rpc/answer';
-import { fieldOf, bodyOf, bodyTextOf, type Message } from '../../rpc/message';
+import { bodyOf, bodyTextOf, fieldOf, type Message } from '../../rpc/message';
 import { editedText } from '../../rpc/splice';
 import type { Log } from '../../system/log';
-import { offers } from '../../rpc/protocol/refusals';
+import { objectOf } from '../../system/unless';
+import { reopenerOf } from '../../rpc/protocol/refusals';
 
 /** A request of the editor that the server has not answered. */
 export interface OpenCall {
@@ -48,19 +48,15 @@ export interface SessionHost {
 /** By the ids that the editor knows, which are the server's. */
 export class KeptSessions {
   readonly #sessions = new Map<string, KeptSession>();
-  #heldBytes = 0;
-  /** What the server said of its agent when the connection began. */
-  #capabilities: JsonObject | undefined;
+  heldBytes = 0;
+  /** The method by which the agent opens a session again, as the server said when the connection began; undefined: none. */
+  #reopening: string | undefined;
 
   constructor(private readonly host: SessionHost) {}
 
-  get heldBytes(): number {
-    return this.#heldBytes;
-  }
-
   /** The answer to `initialize`. */
   learn(answer: Message): void {
-    this.#capabilities = objectOf(objectOf(bodyOf(answer)).agentCapabilities);
+    this.#reopening = reopenerOf(objectOf(objectOf(bodyOf(answer)).agentCapabilities));
   }
 
   keep(id: string, request: Message): void {
@@ -138,19 +134,13 @@ export class KeptSessions {
 
   #hold(session: KeptSession, message: Message): void {
     session.held.push(message);
-    this.#heldBytes += message.line.length;
+    this.heldBytes += message.line.length;
   }
 
   #takeHeld(session: KeptSession): readonly Message[] {
     const held = session.held.splice(0);
-    for (const { line } of held) this.#heldBytes -= line.length;
+    for (const { line } of held) this.heldBytes -= line.length;
     return held;
-  }
-
-  /** How the agent opens a session again, if it can. */
-  get #reopening(): 'session/resume' | 'session/load' | undefined {
-    if (offers(this.#capabilities, 'sessionCapabilities.resume')) return 'session/resume';
-    return offers(this.#capabilities, 'loadSession') ? 'session/load' : undefined;
   }
 
   #reopen(session: KeptSession): void {
@@ -197,8 +187,4 @@ function reopenParams(request: Message, id: string): string {
   }
   const rest = bodyTextOf(request)?.replace(/^\{\s*/, '') ?? '}';
   return `{"sessionId":${text}${rest.startsWith('}') ? '' : ','}${rest}`;
-}
-
-function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null ? (value as JsonObject) : {};
 }

@@ -7,7 +7,6 @@ export type Id = string;
 
 /** The other end has refused a request. */
 export class RpcError extends Error {
-  /** `code`: of JSON-RPC. */
   constructor(
     /** Of JSON-RPC. */
     readonly code: number,
@@ -20,7 +19,6 @@ export class RpcError extends Error {
 /** The connection has ended before there was an answer. */
 export class LostError extends Error {}
 
-/** What a connection brings. */
 export interface AcpEvents {
   told(method: string, params: Fields): void;
   /** A request, which `answer` or `refuse` ends. */
@@ -33,12 +31,11 @@ export interface AcpEvents {
 
 const methodNotFound = -32601;
 
+type Waiting = Readonly<{ resolve: (result: Fields) => void; reject: (reason: Error) => void }>;
+
 export class AcpClient {
   readonly #socket: WebSocket;
-  readonly #calls = new Map<
-    number,
-    Readonly<Record<'reject', (reason: Error) => void>> & { readonly resolve: (result: Fields) => void }
-  >();
+  readonly #calls = new Map<number, Waiting>();
   #lastId = 0;
 
   /** Begins to connect to the agent of that name; `events` are told from the first message on. */
@@ -72,12 +69,10 @@ export class AcpClient {
     return await answer;
   }
 
-  /** Sends a notification. */
   tell(method: string, params: Fields): void {
     this.#send({ method, params });
   }
 
-  /** Answers a request. */
   answer(id: Id, result: Fields): void {
     this.#send({ id: JSON.parse(id) as unknown, result });
   }

@@ -9,7 +9,6 @@ const retryMs = { first: 500, most: 30_000 };
 export interface ShownSession {
   /** The params of a `session/update`. */
   updated(params: Fields): void;
-  /** A request for a permission. */
   asked(id: Id, params: Fields): void;
   /** It was answered elsewhere, or is not needed any more. False: it is not one of this session's. */
   withdrawn(id: Id): boolean;
@@ -26,11 +25,9 @@ export interface LinkState {
   readonly reason?: string;
 }
 
-/** One agent's. */
 export class AgentLink {
   /** What the agent can do, once `ready` has resolved. */
   capabilities: Fields = {};
-  /** How it stands. */
   state: LinkState = { isReady: false };
   readonly #sessions = new Map<string, ShownSession>();
   /** What came for sessions that are just being opened. */
@@ -43,7 +40,6 @@ export class AgentLink {
 
   /** Connects to nothing yet. `changed`: told whenever `state` is another one; `lost`: as `closed` of `AcpEvents`. */
   constructor(
-    /** The agent's name. */
     readonly agent: string,
     private readonly changed: () => void,
     private readonly lost: (code: number) => void,

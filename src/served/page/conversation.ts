@@ -37,7 +37,6 @@ const stops: Readonly<Record<string, string>> = {
 };
 
 export class Conversation implements ShownSession {
-  /** Where it is shown. */
   readonly element = el('section', { class: 'conversation', 'aria-label': 'Session' });
   readonly #title = el('h2', {});
   readonly #status = el('p', { class: 'status', role: 'status' });
@@ -112,7 +111,6 @@ export class Conversation implements ShownSession {
     this.element.toggleAttribute('data-lost', !isReady && reason !== undefined);
   }
 
-  /** The user can write at once. */
   focus(): void {
     this.#prompt.focus();
   }

@@ -1,4 +1,4 @@
-/** What an agent or the server says is read without trust: any part of it may be missing, or be something else. */
+/** What an agent says is read without trust: any part of it may be missing, or be something else. */
 
 /** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -4,7 +4,6 @@ import { button, el, quote } from './dom';
 import { fieldsOf, isOurs, listOf, textOf, type Fields } from './fields';
 import { ToolView } from './shown/tool-view';
 
-/** What becomes of the cards. */
 export interface PermissionPorts {
   /** The user says it; undefined: the turn is stopped. */
   answer(id: Id, optionId: string | undefined): void;

@@ -15,7 +15,6 @@ const isTouched = matchMedia('(pointer: coarse)');
 const composed = 229;
 
 export class PromptBox {
-  /** Where it is shown. */
   readonly element = el('form', { class: 'prompt' });
   readonly #input = el('textarea', {
     id: 'prompt',
@@ -60,7 +59,6 @@ export class PromptBox {
     if (hadFocus && !this.element.contains(document.activeElement)) this.#input.focus();
   }
 
-  /** The user can write at once. */
   focus(): void {
     this.#input.focus();
   }

@@ -6,7 +6,6 @@ import { blockView, imageTypes } from './shown/block';
 /** Of all images of one prompt, as base64: with the text they fit in a line of the default length. */
 const maxLength = 48 * 2 ** 20;
 
-/** Those of the prompt that is being written. */
 export class PromptImages {
   /** Shows them, and what could not be added. */
   readonly element = el('div', { class: 'images', 'aria-live': 'polite' });

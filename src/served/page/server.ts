@@ -1,9 +1,6 @@
 /** What the page asks the server besides ACP. */
-import { fieldsOf, listOf, textOf, type Fields } from './fields';
-
 /** A session that is open in some connection. */
 export interface LiveSession {
-  /** The agent's name. */
   readonly agent: string;
   readonly sessionId: string;
   /** Its folder, if that is known. */
@@ -40,7 +37,6 @@ export interface ServerState {
 
 /** The server does not let in, or cannot be reached: its words. */
 export class Refused extends Error {
-  /** `status`: of HTTP, 0 without an answer. */
   constructor(
     /** Of HTTP; 0 without an answer. */
     readonly status: number,
@@ -71,7 +67,8 @@ export async function signIn(by: { readonly ticket: string } | { readonly token:
     headers,
     body: JSON.stringify(isTicket ? by : {}),
   });
-  localStorage.setItem(keyItem, textOf(fieldsOf(await answer.json()).key) ?? '');
+  const { key } = (await answer.json()) as { readonly key: string };
+  localStorage.setItem(keyItem, key);
 }
 
 /** Signs out; rejects with `Refused`. */
@@ -82,33 +79,13 @@ export async function signOut(): Promise<void> {
 
 /** Rejects with `Refused`, with status 401 for who is not signed in. */
 export async function stateOfServer(): Promise<ServerState> {
-  const { name, agents, workspaces, sessions, tokens } = fieldsOf(await (await ask('page/state')).json());
-  return {
-    name: textOf(name) ?? '',
-    agents: textsOf(agents),
-    workspaces: textsOf(workspaces),
-    sessions: listOf(sessions).map((each) => ({
-      agent: textOf(each.agent) ?? '',
-      sessionId: textOf(each.sessionId) ?? '',
-      cwd: textOf(each.cwd),
-      title: textOf(each.title),
-      updatedAt: textOf(each.updatedAt),
-      isWorking: each.isWorking === true,
-      isAsking: each.isAsking === true,
-    })),
-    tokens: tokens === undefined ? undefined : listOf(tokens).map(asToken),
-  };
-}
-
-function asToken({ label, created, expires, used }: Fields): OwnToken {
-  const [known, made, until] = [label, created, expires].map((each) => textOf(each) ?? '');
-  return { label: known!, created: made!, expires: until!, used: textOf(used) };
+  return (await (await ask('page/state')).json()) as ServerState;
 }
 
 /** Makes a token, which is told once; rejects with `Refused`. */
 export async function newToken(label: string): Promise<string> {
   const answer = await ask('page/tokens', { method: 'POST', body: JSON.stringify({ label }) });
-  return textOf(fieldsOf(await answer.json()).token) ?? '';
+  return ((await answer.json()) as { readonly token: string }).token;
 }
 
 /** Ends a token; rejects with `Refused`. */
@@ -131,8 +108,4 @@ export async function ask(path: string, options: RequestInit = {}): Promise<Resp
   }
   if (!response.ok) throw new Refused(response.status, (await response.text()).trim());
   return response;
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.flatMap((each) => textOf(each) ?? []) : [];
 }

@@ -4,14 +4,8 @@ import { button, byId, el, quote } from './dom';
 import { fieldsOf, listOf, textOf, type Fields } from './fields';
 import type { LiveSession, ServerState } from './server';
 
-export interface ListedSession {
-  /** The agent's name. */
-  readonly agent: string;
-  readonly sessionId: string;
+export interface ListedSession extends Omit<LiveSession, 'cwd' | 'isWorking' | 'isAsking'> {
   readonly cwd: string;
-  readonly title: string | undefined;
-  /** Its last activity, ISO 8601. */
-  readonly updatedAt: string | undefined;
 }
 
 export class SessionList {
@@ -31,7 +25,6 @@ export class SessionList {
     return this.#sessions.get(keyOf({ agent, sessionId }));
   }
 
-  /** Shows which sessions are open. */
   showLive({ sessions }: ServerState): void {
     this.#live = sessions;
     for (const { agent, sessionId, cwd, title, updatedAt } of sessions)

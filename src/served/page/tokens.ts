@@ -2,7 +2,6 @@
 import { button, byId, el, quote } from './dom';
 import { endToken, newToken, reasonText, type OwnToken } from './server';
 
-/** Part of the list at the side. */
 export class TokenList {
   /** `changed`: there is one more or less. */
   constructor(private readonly changed: () => void) {

@@ -39,5 +39,9 @@ export function urlOf(address: ListenAddress): string {
   if (address.kind === 'unix') return `unix:${address.path}`;
   const { kind, host, port, isTls } = address;
   const scheme = kind === 'http' ? (isTls ? 'https' : 'http') : isTls ? 'tls' : 'tcp';
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${scheme}://${inUrl(host)}:${port}`;
+}
+
+export function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -13,70 +13,48 @@ const opening: readonly string[] = ['initialize', 'session/new', 'session/load',
 /** One server's. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #opened: Counter;
-  readonly #ended: Counter<'expected'>;
-  readonly #returned: Counter;
-  readonly #agents: Counter;
-  readonly #refused: Counter<'status'>;
-  readonly #turns: Histogram;
-  readonly #calls: Histogram<'method'>;
-  readonly #failed: Counter<'method'>;
+  readonly #opened = this.#counter('cai_serve_connections_opened_total', 'Connections that were opened');
+  readonly #returned = this.#counter('cai_serve_returns_total', 'Clients that have come back');
+  readonly #ended = this.#counter(
+    'cai_serve_processes_ended_total',
+    'Processes of connections that have ended',
+    'expected',
+  );
+  readonly #agents = this.#counter(
+    'cai_serve_agents_ended_total',
+    'Agents that have ended without being asked to; they start again when needed',
+  );
+  readonly #refused = this.#counter('cai_serve_refused_total', 'Requests that were not let in', 'status');
+  readonly #failed = this.#counter(
+    'cai_serve_calls_failed_total',
+    'Turns, and calls that open sessions, that were answered with an error, such as when no container can start',
+    'method',
+  );
+  readonly #turns = new Histogram({
+    name: 'cai_serve_turn_seconds',
+    help: 'How long turns took',
+    buckets: turnSeconds,
+    registers: [this.#registry],
+  });
+  readonly #calls = new Histogram({
+    name: 'cai_serve_call_seconds',
+    help: 'How long calls that open sessions took',
+    labelNames: ['method'],
+    buckets: callSeconds,
+    registers: [this.#registry],
+  });
 
   /** `connections`: those that are open. */
   constructor(connections: () => readonly ServedConnection[]) {
-    const registers = [this.#registry];
-    const gauge = (name: string, help: string, count: () => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(count());
-        },
-      });
-    };
-    gauge('cai_serve_connections', 'Connections that are open', () => connections().length);
-    gauge(
+    this.#gauge('cai_serve_connections', 'Connections that are open', () => connections().length);
+    this.#gauge(
       'cai_serve_connections_away',
       'Of these, those whose client is away and may come back',
       () => connections().filter(({ isAttached }) => !isAttached).length,
     );
-    gauge('cai_serve_sessions', 'Sessions that are open', () =>
+    this.#gauge('cai_serve_sessions', 'Sessions that are open', () =>
       connections().reduce((sum, { sessionIds }) => sum + sessionIds.length, 0),
     );
-    const counter = (name: string, help: string) => ({ name, help, registers });
-    this.#opened = new Counter(counter('cai_serve_connections_opened_total', 'Connections that were opened'));
-    this.#returned = new Counter(counter('cai_serve_returns_total', 'Clients that have come back'));
-    this.#ended = new Counter({
-      ...counter('cai_serve_processes_ended_total', 'Processes of connections that have ended'),
-      labelNames: ['expected'],
-    });
-    this.#agents = new Counter(
-      counter(
-        'cai_serve_agents_ended_total',
-        'Agents that have ended without being asked to; they start again when needed',
-      ),
-    );
-    this.#refused = new Counter({
-      ...counter('cai_serve_refused_total', 'Requests that were not let in'),
-      labelNames: ['status'],
-    });
-    this.#turns = new Histogram({
-      ...counter('cai_serve_turn_seconds', 'How long turns took'),
-      buckets: turnSeconds,
-    });
-    this.#calls = new Histogram({
-      ...counter('cai_serve_call_seconds', 'How long calls that open sessions took'),
-      labelNames: ['method'],
-      buckets: callSeconds,
-    });
-    this.#failed = new Counter({
-      ...counter(
-        'cai_serve_calls_failed_total',
-        'Turns, and calls that open sessions, that were answered with an error, such as when no container can start',
-      ),
-      labelNames: ['method'],
-    });
   }
 
   opened(): void {
@@ -113,5 +91,21 @@ export class Metrics {
   /** All of it, in the text format, and its type. */
   async text(): Promise<{ readonly type: string; readonly body: string }> {
     return { type: this.#registry.contentType, body: await this.#registry.metrics() };
+  }
+
+  #counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.#registry] });
+  }
+
+  #gauge(name: string, help: string, count: () => number): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(count());
+      },
+    });
   }
 }

@@ -55,29 +55,17 @@ export class Outbox {
   /** The number of the oldest that is kept. */
   #oldest = 1;
   #next = 1;
-  #bytes = 0;
-  #unsentBytes = 0;
-  #hasLost = false;
+  bytes = 0;
+  /** Of the lines that `take` has not given. */
+  unsentBytes = 0;
+  /** A line was dropped that `take` had not given: whoever takes the next ones has a gap. */
+  hasLost = false;
 
   /** `keeper` may be shared with others. */
   constructor(private readonly keeper: Keeper) {}
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get count(): number {
     return this.#lines.length - this.#head;
-  }
-
-  /** Of the lines that `take` has not given. */
-  get unsentBytes(): number {
-    return this.#unsentBytes;
-  }
-
-  /** A line was dropped that `take` had not given: whoever takes the next ones has a gap. */
-  get hasLost(): boolean {
-    return this.#hasLost;
   }
 
   get isNew(): boolean {
@@ -95,8 +83,8 @@ export class Outbox {
   /** Adds a line, which must not be changed afterwards. */
   push(line: Buffer): void {
     this.#lines.push(line);
-    this.#bytes += line.length;
-    this.#unsentBytes += line.length;
+    this.bytes += line.length;
+    this.unsentBytes += line.length;
     this.keeper.added(this, line);
   }
 
@@ -104,7 +92,7 @@ export class Outbox {
   take(): { readonly line: Buffer; readonly number: number } | undefined {
     const line = this.#lines[this.#head + this.#next - this.#oldest];
     if (line === undefined) return undefined;
-    this.#unsentBytes -= line.length;
+    this.unsentBytes -= line.length;
     return { line, number: this.#next++ };
   }
 
@@ -117,7 +105,7 @@ export class Outbox {
     const newest = this.#oldest + this.count - 1;
     if (!Number.isSafeInteger(behind) || behind < 0 || behind > newest)
       throw new CaiError('USAGE', `there is no message ${behind}: the last one has the number ${newest}`);
-    const isLost = number === undefined ? this.#hasLost : number + 1 < this.#oldest;
+    const isLost = number === undefined ? this.hasLost : number + 1 < this.#oldest;
     if (!isLost) return;
     const text = `the messages that follow number ${behind} are no longer kept (serve.keep, serve.keep_messages): begin a new connection, and load the sessions`;
     throw new CaiError('GONE', text);
@@ -127,11 +115,11 @@ export class Outbox {
   goOnAfter(number?: number): void {
     this.check(number);
     if (number === undefined) return;
-    this.#hasLost = false;
+    this.hasLost = false;
     this.#next = number + 1;
-    this.#unsentBytes = 0;
+    this.unsentBytes = 0;
     for (const line of this.#lines.slice(this.#head + this.#next - this.#oldest))
-      this.#unsentBytes += line.length;
+      this.unsentBytes += line.length;
   }
 
   forget(): void {
@@ -142,13 +130,13 @@ export class Outbox {
   dropOldest(): Buffer {
     const line = this.#lines[this.#head]!;
     if (this.#next === this.#oldest) {
-      this.#hasLost = true;
-      this.#unsentBytes -= line.length;
+      this.hasLost = true;
+      this.unsentBytes -= line.length;
       this.#next++;
     }
     this.#head++;
     this.#oldest++;
-    this.#bytes -= line.length;
+    this.bytes -= line.length;
     if (this.#head * 2 > this.#lines.length) {
       this.#lines = this.#lines.slice(this.#head);
       this.#head = 0;
@@ -173,7 +161,7 @@ export interface Outlet {
 
 /** All lines of a connection, or those of one session, with what carries them at a time. */
 export class ClientStream extends Outbox {
-  #outlet: Outlet | undefined;
+  outlet: Outlet | undefined;
   /** Set while the outlet is full: what happens if that lasts. */
   #stall: NodeJS.Timeout | undefined;
 
@@ -189,20 +177,16 @@ export class ClientStream extends Outbox {
     super(keeper);
   }
 
-  get outlet(): Outlet | undefined {
-    return this.#outlet;
-  }
-
   /** Lines go to that outlet from now on; the caller flushes. Fails as `check` does. */
   carryBy(outlet: Outlet, after?: number): void {
     this.goOnAfter(after);
-    const before = this.#outlet;
-    this.#outlet = outlet;
+    const before = this.outlet;
+    this.outlet = outlet;
     before?.close('replaced', 'the client has come back on another way');
   }
 
   drop(): void {
-    this.#outlet = undefined;
+    this.outlet = undefined;
     this.#endStall();
   }
 
@@ -215,12 +199,12 @@ export class ClientStream extends Outbox {
   /** The outlet takes more: sends what waits for it. */
   flush(): void {
     this.#endStall();
-    if (this.hasLost && this.#outlet !== undefined)
+    if (this.hasLost && this.outlet !== undefined)
       this.onSlow('more waited for the client than serve.keep and serve.keep_messages let it');
-    while (this.#outlet !== undefined && this.#stall === undefined) {
+    while (this.outlet !== undefined && this.#stall === undefined) {
       const next = this.take();
       if (next === undefined) return;
-      if (!this.#outlet.send(next.line, next.number)) this.#startStall(next.line.length);
+      if (!this.outlet.send(next.line, next.number)) this.#startStall(next.line.length);
     }
   }
 

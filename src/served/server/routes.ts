@@ -26,7 +26,6 @@ const standardHeaders = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** What requests are served by. */
 export interface RoutesOptions {
   readonly door: Door;
   readonly connections: Connections;
@@ -87,7 +86,7 @@ export class Routes {
     try {
       this.checkGoesOn();
       if (pathname !== acpPath) throw new HttpError(404, `WebSockets are at ${acpPath}`);
-      const visitor = this.#visitorOf(request, isLocal);
+      const visitor = this.#admit(request, isLocal);
       this.#webSockets.upgrade(request, socket, head, visitor, searchParams.get('agent') ?? undefined);
       this.#record(request, pathname, 101, since);
     } catch (reason) {
@@ -108,18 +107,18 @@ export class Routes {
       answer(response, 200, type, body);
     } else if (pathname === acpPath) {
       if (this.#answersPreflight(request, response, isLocal)) return;
-      const visitor = this.#visitorOf(request, isLocal);
+      const visitor = this.#admit(request, isLocal);
       allowOrigin(request, response);
       await this.#http.serve(request, response, visitor, searchParams.get('agent') ?? undefined);
     } else if (chat !== undefined && pathname.startsWith(`${acpPath}/`)) {
       if (this.#answersPreflight(request, response, isLocal)) return;
-      const visitor = this.#visitorOf(request, isLocal);
+      const visitor = this.#admit(request, isLocal);
       allowOrigin(request, response);
       await chat.serve(request, response, visitor, pathname);
     } else if (pathname === '/' || pathname.startsWith('/page/')) {
       await this.page.serve(request, response, pathname, isLocal);
     } else {
-      this.#checked(request, isLocal);
+      this.#check(request, isLocal);
       throw new HttpError(404, 'there is nothing at this path');
     }
   }
@@ -127,7 +126,7 @@ export class Routes {
   /** A browser asks whether a page of another origin may send a request. Source: Fetch, "CORS protocol". */
   #answersPreflight(request: Request, response: Response, isLocal: boolean): boolean {
     if (request.method !== 'OPTIONS') return false;
-    this.#checked(request, isLocal);
+    this.#check(request, isLocal);
     allowOrigin(request, response);
     (response as ServerResponse).writeHead(204, preflightHeaders);
     response.end();
@@ -135,20 +134,20 @@ export class Routes {
   }
 
   /** For what needs no visitor. */
-  #checked(request: Request, isLocal: boolean): void {
+  #check(request: Request, isLocal: boolean): void {
     const refusal = this.options.door.check(request, isLocal);
     if (refusal !== undefined) this.#refuse(refusal);
   }
 
-  #visitorOf(request: Request, isLocal: boolean): Visitor {
+  #admit(request: Request, isLocal: boolean): Visitor {
     const visitor = this.options.door.admit(request, isLocal);
     if (isRefusal(visitor)) this.#refuse(visitor);
     return visitor;
   }
 
-  #refuse(refusal: Refusal): never {
-    this.options.metrics.refused(refusal.status);
-    throw new Refused(refusal);
+  #refuse({ status, text, headers = {} }: Refusal): never {
+    this.options.metrics.refused(status);
+    throw new HttpError(status, text, { headers });
   }
 
   /** Nothing of what was said, and no query. */
@@ -159,15 +158,6 @@ export class Routes {
       { method: request.method, path: path.slice(0, 100), status, ms, address },
       'request',
     );
-  }
-}
-
-class Refused extends HttpError {
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor({ status, text, headers = {} }: Refusal) {
-    super(status, text);
-    this.headers = headers;
   }
 }
 
@@ -206,9 +196,9 @@ function refuse(response: Response, reason: unknown): void {
   }
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (response.req.httpVersionMajor === 1) response.setHeader('connection', 'close');
-  const message = reason instanceof HttpError ? reason.answer : undefined;
-  if (message === undefined) answer(response, status, 'text/plain; charset=utf-8', `${text}\n`);
-  else answer(response, status, 'application/json', message);
+  const { body } = reason instanceof HttpError ? reason.more : {};
+  if (body === undefined) answer(response, status, 'text/plain; charset=utf-8', `${text}\n`);
+  else answer(response, status, 'application/json', body);
 }
 
 function refuseUpgrade(socket: Duplex, reason: unknown): void {
@@ -226,6 +216,6 @@ function refuseUpgrade(socket: Duplex, reason: unknown): void {
 /** What is told of a failure: nothing of a bug. */
 function refusalOf(reason: unknown): Required<Refusal> {
   const status = statusOf(reason);
-  const headers = reason instanceof Refused ? reason.headers : {};
+  const { headers = {} } = reason instanceof HttpError ? reason.more : {};
   return { status, text: status === 500 ? 'internal error' : messageOf(reason), headers };
 }

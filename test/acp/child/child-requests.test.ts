@@ -1,5 +1,4 @@
 import { CaiError } from '../../../src/errors';
-import { planOf } from '../../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../../src/rpc/message';
 import { ChildRequests, type ChildRequest } from '../../../src/acp/child/child-requests';
 
@@ -16,39 +15,6 @@ beforeEach(() => {
 });
 
 describe('ChildRequests', () => {
-  test('hands the answer to who asked, once', () => {
-    open.add('7', asker('seven'));
-    open.add('8', asker('eight'));
-
-    expect(open.settle('7', answer('7'))).toBe(true);
-    expect(open.settle('7', answer('7'))).toBe(false);
-    expect(open.settle('9', answer('9'))).toBe(false);
-
-    expect(told).toEqual(['seven: answer 7']);
-    expect(open.size).toBe(1);
-  });
-
-  test('tells who asked that what came is no answer', () => {
-    open.add('7', asker('seven'));
-
-    expect(open.fail('7', reason)).toBe(true);
-    expect(open.fail('7', reason)).toBe(false);
-
-    expect(told).toEqual(['seven: gone']);
-    expect(open.size).toBe(0);
-  });
-
-  test('fails what came after so many bytes, and nothing else', () => {
-    open.add('7', asker('seven'), 0);
-    open.add('8', asker('eight'), 100);
-    open.add('9', asker('nine'), 200);
-
-    open.failAfter(100, reason);
-
-    expect(told).toEqual(['eight: gone', 'nine: gone']);
-    expect(open.size).toBe(1);
-  });
-
   test('keeps a request open whose asker throws over the answer, so that it can fail', () => {
     const onAnswer = (): void => {
       throw new RangeError('too deep');
@@ -60,13 +26,6 @@ describe('ChildRequests', () => {
 
     expect(told).toEqual(['seven: gone']);
     expect(open.size).toBe(0);
-  });
-
-  test('remembers what is wanted of the answer, and on whose behalf it was asked', () => {
-    const resultPlan = planOf({ sessionId: 'session' });
-    open.add('"x"', { ...asker('x'), resultPlan, editorId: '1' });
-
-    expect(open.find('"x"')).toMatchObject({ childId: '"x"', resultPlan, editorId: '1' });
   });
 
   test('fails all exactly once, in their order, also what is asked again meanwhile', () => {
@@ -84,16 +43,6 @@ describe('ChildRequests', () => {
 
 describe('whenQuiet', () => {
   const prompt = { method: 'session/prompt', session };
-
-  test('calls back at once when no prompt of the session is open', () => {
-    open.add('1', asker('other', { method: 'session/prompt', session: {} }));
-    open.add('2', asker('mode', { method: 'session/set_mode', session }));
-
-    open.turns.whenQuiet(session, () => told.push('quiet'));
-
-    expect(told).toEqual(['quiet']);
-    expect(open.turns.has(session)).toBe(false);
-  });
 
   test('calls back each who waits for a session, once, and nobody else', () => {
     const other = {};
@@ -116,18 +65,6 @@ describe('whenQuiet', () => {
       'other is quiet',
       'three: answer 3',
     ]);
-  });
-
-  test.each([
-    ['an answer that could not be passed on', () => open.fail('1', reason)],
-    ['the end of the agent', () => open.failAll(reason)],
-  ])('calls back after %s', (_, happen) => {
-    open.add('1', asker('prompt', prompt));
-    open.turns.whenQuiet(session, () => told.push('quiet'));
-
-    happen();
-
-    expect(told).toEqual(['prompt: gone', 'quiet']);
   });
 
   test('does not call back when the next prompt is sent at the answer of the one before', () => {

@@ -15,18 +15,6 @@ afterEach(async () => await run.end());
 describe('a child that starts', () => {
   beforeEach(() => (run = new ChildRun(echo)));
 
-  test('holds tasks back and runs them in their order once it is ready', () => {
-    for (const name of ['one', 'two', 'three']) run.child.whenReady(run.task(name));
-    expect(run.told).toEqual([]);
-    expect(run.child).toMatchObject({ state: 'starting', isUsable: true });
-
-    run.child.setReady();
-    run.child.whenReady(run.task('four'));
-
-    expect(run.told).toEqual(['one runs', 'two runs', 'three runs', 'four runs']);
-    expect(run.child).toMatchObject({ state: 'ready', isUsable: true });
-  });
-
   test('runs what a task adds in the place of that task', () => {
     run.child.whenReady({ ...run.task('one'), run: () => run.child.whenReady(run.task('inner')) });
     run.child.whenReady(run.task('two'));
@@ -34,19 +22,6 @@ describe('a child that starts', () => {
     run.child.setReady();
 
     expect(run.told).toEqual(['inner runs', 'two runs']);
-  });
-
-  test('serves the workspace that it was made for', () => {
-    expect(run.child.root).toBe('/w');
-    expect(run.child.map.isIdentity).toBe(true);
-  });
-
-  test('does not keep tasks without end, however small they are', () => {
-    for (let i = 0; i < 10_000; i++) run.child.whenReady(run.task('small'));
-
-    expect(run.told.length).toBeGreaterThan(0);
-    expect(run.told.length).toBeLessThan(9_900);
-    expect(run.told[0]).toBe('small: AGENT_STALLED');
   });
 
   test('refuses a task when too much waits, and only that', () => {
@@ -59,13 +34,15 @@ describe('a child that starts', () => {
     expect(run.told).toEqual(['two: AGENT_STALLED', 'one runs', 'three runs']);
   });
 
-  test('fails what waits once, when it is abandoned', async () => {
-    run.child.whenReady(run.task('one'));
+  test('stays, though its start was limited, once it is ready', async () => {
+    run.child.limitStart(1, () => reason);
 
-    run.child.abandon(reason, ladder);
-    await run.ended();
+    run.child.setReady();
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    run.child.request('1', requestLine('1', 'm', undefined), run.asker('1'));
+    await run.line(1);
 
-    expect(run.told).toEqual(['one: AGENT_START', 'end: AGENT_START']);
+    expect(run.lines).toEqual([JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'm' })]);
   });
 
   test('does not become ready once it is asked to end', async () => {
@@ -87,15 +64,6 @@ describe('requests', () => {
     run.child.setReady();
   });
 
-  test('reach the agent under the id that is given, and wait for their answer', async () => {
-    run.child.request('7', requestLine('7', 'session/prompt', '{"a":1.0}'), run.asker('seven'));
-    await run.line(1);
-
-    expect(run.lines).toEqual(['{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"a":1.0}}']);
-    run.answer('7');
-    expect(run.told).toEqual(['seven: 7']);
-  });
-
   test('of our own have ids that nobody else gives, and wait for their answer', async () => {
     const answers = [ask(run.child, 'one', '{}'), ask(run.child, 'two', '{}', run.asker('two'))];
     await run.line(2);
@@ -109,16 +77,6 @@ describe('requests', () => {
     expect(await answers[1]).toMatchObject({ id: ids[1] });
     await run.child.stop(ladder);
     await expect(answers[0]).rejects.toMatchObject({ code: 'AGENT_EXITED' });
-  });
-
-  test('fail exactly once when the agent ends, oldest first, then the end is told', async () => {
-    for (const id of ['1', '2', '3']) run.child.request(id, requestLine(id, 'm', undefined), run.asker(id));
-    run.answer('2');
-
-    await run.child.stop(ladder);
-
-    expect(run.told).toEqual(['2: 2', '1: AGENT_EXITED', '3: AGENT_EXITED', 'end: AGENT_EXITED']);
-    expect(run.child.requests.size).toBe(0);
   });
 
   test('fail at once, and once, when the child is abandoned, which ends it', async () => {

@@ -94,8 +94,8 @@ function begin(session: AgentSession): { answer(): void; lose(): void } {
   session.child.requests.add(id, {
     method: 'session/prompt',
     session,
-    onAnswer: () => questions.onAnswer(session, 'session/prompt'),
-    onFailure: () => questions.onLost(session, call),
+    onAnswer: () => questions.onPromptOver(session),
+    onFailure: () => questions.onPromptOver(session),
   });
   return {
     answer: () => void session.child.requests.settle(id, message({ id: Number(id), result: {} })),

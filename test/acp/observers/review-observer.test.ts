@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { ReviewObserver } from '../../../src/acp/observers/review-observer';
 import { recordBaseline } from '../../../src/workspace/protect/baseline';
-import type { Message } from '../../../src/rpc/message';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import { newTable, openSession } from '../../support/sessions';
@@ -51,7 +50,7 @@ async function turn(session: AgentSession): Promise<string[]> {
   // What the system tells of files is read between two turns.
   for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve));
   said.length = 0;
-  observer.onAnswer(session, 'session/prompt');
+  observer.onPromptOver(session);
   return [...said];
 }
 
@@ -72,8 +71,6 @@ test('the end of a turn tells what the agent has made, in the same turn of the e
   mkdirSync(join(root, '.vscode'));
   writeFileSync(join(root, '.vscode/tasks.json'), '{}');
 
-  observer.onAnswer(session, 'session/set_mode');
-  expect(said).toEqual([]);
   const [text, ...more] = await turn(session);
 
   expect(text).toContain('Made or changed: `.vscode/tasks.json`.');
@@ -90,16 +87,6 @@ test('the end of each turn tells what is too much to look at', async () => {
     expect(text).toContain('Too much, or not readable: `*.code-workspace`.');
     expect(more).toEqual([]);
   }
-});
-
-test('a turn that ends with its agent tells it as well', async () => {
-  const session = opened();
-  await turn(session);
-  writeFileSync(join(root, '.envrc'), '');
-
-  observer.onLost(session, { method: 'session/prompt' } as Message);
-
-  expect(said).toHaveLength(1);
 });
 
 test('a session below the root tells of its folder as well, and of none outside', async () => {
@@ -142,5 +129,5 @@ test('nothing is told without an editor or a workspace, and nothing fails', asyn
   expect(await turn(session)).toHaveLength(1);
 
   const failing = new ReviewObserver(core as never, new Host(undefined as never));
-  expect(() => failing.onAnswer(session, 'session/prompt')).not.toThrow();
+  expect(() => failing.onPromptOver(session)).not.toThrow();
 });

@@ -1,10 +1,5 @@
 import * as fields from '../../../src/rpc/protocol/fields';
-import {
-  minimalResult,
-  readAgentHello,
-  readHello,
-  type HelloOptions,
-} from '../../../src/acp/profiles/initialize';
+import { readAgentHello, readHello, type HelloOptions } from '../../../src/acp/profiles/initialize';
 import { CaiError } from '../../../src/errors';
 import { planOf } from '../../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../../src/rpc/message';
@@ -49,15 +44,6 @@ describe('readHello', () => {
     );
   });
 
-  test('keeps the capabilities as they were sent', () => {
-    const params = '{"protocolVersion":1,"clientCapabilities":{"terminal":true,"fs":{"readTextFile":true}}}';
-
-    expect(readHello(hello(params), none).capabilities).toEqual({
-      terminal: true,
-      fs: { readTextFile: true },
-    });
-  });
-
   test.each(['{"protocolVersion":1}', '{"protocolVersion":1,"clientCapabilities":null}'])(
     'takes none from %s',
     (params) => expect(readHello(hello(params), all)).toEqual({ childParams: params, capabilities: {} }),
@@ -77,17 +63,6 @@ describe('readHello', () => {
 });
 
 describe('readAgentHello', () => {
-  test('gives the editor the agent’s own bytes', () => {
-    const result =
-      '{"_x":1.0, "protocolVersion":1,"agentCapabilities":{"loadSession":true},"authMethods":[ ]}';
-
-    expect(readAgentHello(answer(result), 'a', [])).toEqual({
-      editorResult: result,
-      agentResult: result,
-      capabilities: { loadSession: true },
-    });
-  });
-
   test.each(['{"protocolVersion":1}', '{"protocolVersion":1,"agentCapabilities":null}'])(
     'takes no capabilities from %s',
     (result) => {
@@ -124,12 +99,6 @@ describe('readAgentHello', () => {
     const refusal = read(`{"jsonrpc":"2.0","id":1,"error":${error}}`);
 
     expect(() => readAgentHello(refusal, 'a', [])).toThrow(new CaiError('AGENT_START', message));
-  });
-});
-
-describe('minimalResult', () => {
-  test('promises nothing', () => {
-    expect(JSON.parse(minimalResult)).toEqual({ protocolVersion: 1, agentCapabilities: {}, authMethods: [] });
   });
 });
 

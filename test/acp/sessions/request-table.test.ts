@@ -1,5 +1,4 @@
 import { maxOpenRequests, RequestTable } from '../../../src/acp/sessions/request-table';
-import type { Message } from '../../../src/rpc/message';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 
 /** The table only tells children apart. */
@@ -10,34 +9,6 @@ let table: RequestTable;
 beforeEach(() => (table = new RequestTable()));
 
 describe('requests of the editor', () => {
-  test('are open from their begin to their one finish', () => {
-    const request = table.begin('7', 'session/prompt')!;
-
-    expect(request).toEqual({ id: '7', method: 'session/prompt', targets: [], isCancelled: false });
-    expect(table.find('7')).toBe(request);
-    expect(table.finish(request)).toBe(true);
-    expect(table.finish(request)).toBe(false);
-    expect(table.find('7')).toBeUndefined();
-  });
-
-  test('are told apart by the text of their ids', () => {
-    const ids = ['1', '"1"', '1.0', 'null', '"null"'];
-
-    expect(ids.map((id) => table.begin(id, 'm')).map((request) => request?.id)).toEqual(ids);
-  });
-
-  test('cannot begin under an id that is open, and can once that is over', () => {
-    const first = table.begin('7', 'm')!;
-    expect(table.begin('7', 'm')).toBeUndefined();
-    table.finish(first);
-
-    const second = table.begin('7', 'm')!;
-
-    expect(table.finish(first)).toBe(false);
-    expect(table.find('7')).toBe(second);
-    expect(table.finish(second)).toBe(true);
-  });
-
   test('are too many when so many are open', () => {
     const requests = Array.from({ length: maxOpenRequests }, (_, i) => table.begin(`${i}`, 'm')!);
     expect(table.isFull).toBe(true);
@@ -66,33 +37,6 @@ describe('whenNone', () => {
 });
 
 describe('requests of agents', () => {
-  test('get ids of ours, each another, whatever the agent calls them', () => {
-    const passed = [a, a, b].map((child) => table.pass({ child, childId: '1', method: 'm' })!);
-
-    expect(new Set(passed.map(({ editorId }) => editorId)).size).toBe(3);
-    expect(passed.map(({ editorId }) => table.peek(editorId))).toEqual(passed);
-    expect(passed.map(({ childId }) => childId)).toEqual(['1', '1', '1']);
-  });
-
-  test('are taken out once, and their ids are not given again', () => {
-    const first = table.pass({ child: a, childId: '1', method: 'm' })!;
-
-    expect(table.take(first.editorId)).toBe(first);
-    expect(table.take(first.editorId)).toBeUndefined();
-    expect(table.peek(first.editorId)).toBeUndefined();
-    expect(table.pass({ child: a, childId: '1', method: 'm' })?.editorId).not.toBe(first.editorId);
-  });
-
-  test('are listed by agent, or all', () => {
-    const [one, two, three] = [a, b, a].map((child) => table.pass({ child, childId: '1', method: 'm' })!);
-
-    expect(table.openOfAgents(a)).toEqual([one, three]);
-    expect(table.openOfAgents(b)).toEqual([two]);
-    expect(table.openOfAgents()).toEqual([one, two, three]);
-    table.take(two!.editorId);
-    expect(table.openOfAgents(b)).toEqual([]);
-  });
-
   test('are found by the id that their agent gave them, the last of several', () => {
     const [first, second, other] = [a, a, b].map((child) =>
       table.pass({ child, childId: '1', method: 'm' })!,
@@ -131,23 +75,6 @@ describe('requests of agents', () => {
 });
 
 describe('requests of our own', () => {
-  test('are answered once, under ids that no request of an agent has', () => {
-    const answers: unknown[] = [];
-    const own = table.newEditorId((answer) => answers.push(answer));
-    const passed = table.pass({ child: a, childId: own, method: 'm' })!;
-    const answer = {} as Message;
-
-    expect(table.settleOwn(passed.editorId, answer)).toBe(false);
-    expect(table.take(own)).toBeUndefined();
-    expect(table.settleOwn(`${own}.0`, answer)).toBe(true);
-    expect(table.settleOwn(own, answer)).toBe(false);
-    expect(answers).toEqual([answer]);
-  });
-
-  test('whose answer nobody waits for are not answered', () => {
-    expect(table.settleOwn(table.newEditorId())).toBe(false);
-  });
-
   test('end without an answer when there will be none any more', () => {
     const ended: unknown[] = [];
     const [one] = ['one', 'two'].map((name) => table.newEditorId((answer) => ended.push([name, answer])));

@@ -12,22 +12,7 @@ beforeEach(() => {
   [child, other] = [newChild(), newChild()];
 });
 
-test('isGiven knows what is open and what is remembered', () => {
-  const id = table.records.idForNew('s1', '/w', '/w');
-  openSession(table, child, 'e1', 'a1');
-
-  expect([id, 'e1', 'nobody', 's1'].map((each) => table.isGiven(each))).toEqual([true, true, false, false]);
-});
-
 describe('a session that is opened', () => {
-  test('is found by its id, and by its agent’s at the child', () => {
-    const session = openSession(table, child, 'e1', 'a1');
-
-    expect(table.find('e1')).toBe(session);
-    expect(table.all()).toEqual([session]);
-    expect(table.of(child).byAgentId.get('a1')).toBe(session);
-  });
-
   test('has an agent’s id to itself: another that had it is closed', () => {
     const closed: AgentSession[] = [];
     table = newTable(undefined, (session) => closed.push(session));
@@ -48,13 +33,6 @@ describe('a session that is opened', () => {
 
     expect(table.of(child).isEmpty).toBe(true);
     expect(table.find('e1')?.child).toBe(other);
-  });
-
-  test('may have the same id in two children', () => {
-    openSession(table, child, 'e1', 'a');
-    openSession(table, other, 'e2', 'a');
-
-    expect(table.all().map(({ editorId }) => editorId)).toEqual(['e1', 'e2']);
   });
 });
 
@@ -128,22 +106,6 @@ describe('a session that is closed', () => {
 });
 
 describe('a session whose agent has ended', () => {
-  test('is lost, and nothing once nobody wants it', () => {
-    const session = openSession(table, child, 'e1', 'a1', { openParams: '{}' });
-
-    table.lose(session);
-    expect(table.get('e1')).toMatchObject({ state: 'lost', lost: session, openPlace: undefined });
-    table.giveUp(session.owner);
-
-    expect(table.get('e1')).toBeUndefined();
-  });
-
-  test('is nothing if it is not known what opened it', () => {
-    table.lose(openSession(table, child, 'e1', 'a1'));
-
-    expect(table.get('e1')).toBeUndefined();
-  });
-
   test('is kept with 10 000 others, the last ones', () => {
     for (let number = 0; number <= 10_000; number++)
       table.lose(openSession(table, child, `e${number}`, `a${number}`, { openParams: '{}' }));

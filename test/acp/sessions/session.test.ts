@@ -2,10 +2,9 @@ import { requestLine, resultLine } from '../../../src/rpc/answer';
 import { planOf } from '../../../src/rpc/json';
 import { scanCall } from '../../../src/rpc/message';
 import { joined } from '../../../src/rpc/splice';
-import type { Call } from '../../../src/acp/sessions/call';
+import { CallBudget, type Call } from '../../../src/acp/sessions/call';
 import { settingsObserver } from '../../../src/acp/sessions/observer';
 import { Session, type AgentSession } from '../../../src/acp/sessions/session';
-import { CallBudget } from '../../../src/acp/sessions/call-budget';
 
 let served: string[];
 let session: Session;
@@ -41,16 +40,6 @@ function callOf(method: string): Call {
 }
 
 describe('calls for a session that is held', () => {
-  test('wait, and follow in their order', async () => {
-    for (const name of ['load', 'set_mode', 'prompt']) send(name);
-    expect(served).toEqual(['load']);
-
-    await end('load');
-
-    expect(served).toEqual(['load', 'set_mode', 'prompt']);
-    expect(session.isHeld).toBe(false);
-  });
-
   test('wait behind a call among them that holds it as well', async () => {
     for (const name of ['load 1', 'set_mode', 'load 2', 'prompt']) send(name);
 
@@ -69,16 +58,6 @@ describe('calls for a session that is held', () => {
     await expect(failing).rejects.toThrow('no');
 
     expect(served).toEqual(['prompt']);
-  });
-
-  test('can be taken out, and then follow no more', async () => {
-    for (const name of ['load', 'prompt', 'set_mode']) send(name);
-
-    const taken = session.takeWaiting(({ message }) => message.method === 'prompt');
-    await end('load');
-
-    expect(taken.map(({ message }) => message.method)).toEqual(['prompt']);
-    expect(served).toEqual(['load', 'set_mode']);
   });
 
   test('find no room when too many wait, and room again once those have gone on', async () => {

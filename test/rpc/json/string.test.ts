@@ -1,27 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
-import { escapeEnd, stringEnd, unquote } from '../../../src/rpc/json/string';
+import { stringEnd, unquote } from '../../../src/rpc/json/string';
 import { runs } from '../../support/properties';
 import { mutated, stringText } from '../json-text';
 import { tight } from '../json-tree';
 
 describe('stringEnd', () => {
-  test.each([
-    ['"a"b', 3],
-    ['""', 2],
-    ['"\\""', 4],
-    ['"\\\\"', 4],
-    ['"\\u00Ff"', 8],
-    ['"\\ud800"', 8],
-    ['"é"', 4],
-    ['"\x7f"', 3],
-  ])('finds the end of %j', (text, end) => expect(stringEnd(Buffer.from(text), 1)).toBe(end));
-
-  test.each(['"', '"a', '"\\', '"\\"', '"\\x"', '"\\u00f"', '"\\u00g0"', '"\t"', '"\0"', '"\\u', '"\\\'"'])(
-    'finds none in %j',
-    (text) => expect(stringEnd(Buffer.from(text), 1)).toBe(-1),
-  );
-
   test('agrees with JSON.parse on any bytes', () => {
     fc.assert(
       fc.property(mutated(stringText), (bytes) => {
@@ -68,16 +52,6 @@ describe('stringEnd', () => {
       }
     });
   });
-});
-
-describe('escapeEnd', () => {
-  test.each([
-    ['\\n', 2],
-    ['\\u00fF', 6],
-    ['\\a', -1],
-    ['\\u00f', -1],
-    ['\\', -1],
-  ])('of %j is %i', (text, end) => expect(escapeEnd(Buffer.from(text), 0)).toBe(end));
 });
 
 describe('unquote', () => {

@@ -50,7 +50,6 @@ interface Used {
   removal?: Promise<void> | undefined;
 }
 
-/** The worktrees of the sessions of one proxy. */
 export class SessionWorktrees implements SessionObserver {
   /** By the worktree's folder. */
   readonly #used = new Map<string, Used>();

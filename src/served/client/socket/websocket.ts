@@ -53,12 +53,10 @@ export class WebSocketLink implements Link {
     webSocket.on('close', (code, said) => this.#closed(code, said.toString()));
   }
 
-  /** No more may be sent until `onRoom` is called. */
   get isFull(): boolean {
     return this.#webSocket.readyState !== WebSocket.OPEN || this.#webSocket.bufferedAmount >= maxWaitingBytes;
   }
 
-  /** Sends one message, which must be UTF-8. */
   send(line: Buffer): void {
     this.#webSocket.send(line, { binary: false }, (error) => {
       if (error == null && !this.#hasEnded && !this.isFull) this.options.onRoom();
@@ -66,12 +64,10 @@ export class WebSocketLink implements Link {
     this.#pulse?.sent(line.length);
   }
 
-  /** Asks the server what it has. */
   ping(): void {
     this.#pulse?.ping();
   }
 
-  /** Reads no more until it is told to. A little may still come. */
   setPaused(isPaused: boolean): void {
     if (isPaused === this.#isPaused) return;
     this.#isPaused = isPaused;
@@ -80,13 +76,11 @@ export class WebSocketLink implements Link {
     else this.#webSocket.resume();
   }
 
-  /** Ends the connection for good; `onEnd` tells when that is done. */
   close(): void {
     this.setPaused(false);
     this.#webSocket.close(1000);
   }
 
-  /** What the server sends from now on comes too late. */
   drop(): void {
     this.#end({ kind: 'again', reason: 'dropped' });
     this.#webSocket.terminate();

@@ -29,13 +29,11 @@ export function detailsOf(chosen: Chosen, goTo: (line: number) => void): readonl
     el('h2', {}, whatOf(row)),
     factsOf(chosen),
     el('div', { class: 'buttons' }, ...waysOn(row, turn, goTo)),
-    row.redacted > 0
-      ? list(
-          'Redacted',
-          row.redacted,
-          places.map((place) => [el('code', {}, place)]),
-        )
-      : undefined,
+    list(
+      'Redacted',
+      row.redacted,
+      places.map((place) => [el('code', {}, place)]),
+    ),
     turn && turnView(turn, goTo),
     el('pre', { tabindex: '0', 'aria-label': 'Text of the message' }, indented(text)),
     length > text.length
@@ -95,34 +93,28 @@ function turnView({ prompt, answer, tools, permissions }: Turn, goTo: (line: num
     { 'aria-label': 'Turn' },
     el('h3', {}, 'Turn'),
     el('p', {}, `${took}${end}`),
-    tools.length === 0
-      ? undefined
-      : list(
-          'Tool calls',
-          tools.length,
-          tools.map(({ row, title, status, endMs }) => [
-            button(title, () => goTo(row.line), 'link'),
-            el('small', {}, ` ${status}, ${durationText(endMs - (row.ms ?? 0))}`),
-          ]),
-        ),
-    permissions.length === 0
-      ? undefined
-      : list(
-          'Permissions',
-          permissions.length,
-          permissions.map((each) => [
-            button(each.text ?? each.method ?? '', () => goTo(each.line), 'link'),
-            el(
-              'small',
-              {},
-              each.tookMs === undefined ? ' no answer' : ` answered after ${durationText(each.tookMs)}`,
-            ),
-          ]),
-        ),
+    list(
+      'Tool calls',
+      tools.length,
+      tools.map(({ row, title, status, endMs }) => [
+        button(title, () => goTo(row.line), 'link'),
+        el('small', {}, ` ${status}, ${durationText(endMs - (row.ms ?? 0))}`),
+      ]),
+    ),
+    list(
+      'Permissions',
+      permissions.length,
+      permissions.map(({ text, method = '', line, tookMs }) => [
+        button(text ?? method, () => goTo(line), 'link'),
+        el('small', {}, tookMs === undefined ? ' no answer' : ` answered after ${durationText(tookMs)}`),
+      ]),
+    ),
   );
 }
 
-function list(name: string, count: number, items: readonly (readonly Child[])[]): HTMLElement {
+/** Undefined where the count is 0. */
+function list(name: string, count: number, items: readonly (readonly Child[])[]): HTMLElement | undefined {
+  if (count === 0) return undefined;
   const shown = items.slice(0, maxListed).map((each) => el('li', {}, ...each));
   if (items.length > maxListed)
     shown.push(el('li', { class: 'quiet' }, `and ${items.length - maxListed} more`));

@@ -18,7 +18,6 @@ export const kinds: Readonly<Record<string, (row: Row) => boolean>> = {
   'no answer': ({ kind, other }) => kind === 'request' && other === undefined,
 };
 
-/** What is shown. */
 export interface Filter {
   readonly connection: Connection;
   /** One of `kinds`. */
@@ -35,7 +34,6 @@ export interface Turn {
   readonly answer: Row | undefined;
   /** Tool calls in their order, each with its last state. */
   readonly tools: readonly ToolCall[];
-  /** Requests for a permission. */
   readonly permissions: readonly Row[];
 }
 
@@ -56,7 +54,6 @@ export interface Lane {
   readonly rows: Row[];
 }
 
-/** One recording. */
 export class Recording {
   readonly rows: Row[] = [];
   /** Numbers of the agents. */
@@ -83,7 +80,6 @@ export class Recording {
     }
   }
 
-  /** The row of a line. */
   at(line: number): Row | undefined {
     return this.rows[line - firstLine];
   }

@@ -12,9 +12,7 @@ const maxHeight = 8_000_000;
 
 const columns = ['Time', 'From → to', 'Message', 'Text', 'Session', 'Size', 'Took'];
 
-/** One list. */
 export class RowList {
-  /** Where it is shown. */
   readonly element: HTMLElement;
   readonly #box = el('div', { class: 'rows', role: 'rowgroup', tabindex: '-1' });
   readonly #space = el('div', { role: 'presentation' });

@@ -7,7 +7,6 @@ const words: Readonly<Record<string, string>> = { completed: 'done: ', in_progre
 
 /** One plan, replaced whole by each update. */
 export class PlanView {
-  /** Where it is shown. */
   readonly element = el('section', { class: 'item plan', 'aria-label': 'Plan' });
 
   /** What a `plan` says. */

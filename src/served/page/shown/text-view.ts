@@ -7,7 +7,6 @@ import { FenceReader, type Piece } from './fences';
 const maxBlockLength = 4_000;
 
 export class TextView {
-  /** Where it is shown. */
   readonly element = el('div', { class: 'text' });
   readonly #reader = new FenceReader();
   #part: HTMLElement | undefined;

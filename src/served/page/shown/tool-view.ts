@@ -14,7 +14,6 @@ const states: Readonly<Record<string, string>> = {
 };
 
 export class ToolView {
-  /** Where it is shown. */
   readonly element = el('details', { class: 'item tool' });
   readonly #kind = el('span', { class: 'kind' });
   readonly #title = el('bdi', { class: 'title' });

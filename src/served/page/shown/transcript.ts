@@ -23,7 +23,6 @@ interface Message {
 }
 
 export class Transcript {
-  /** Where it is shown. */
   readonly element = el('div', {
     class: 'transcript',
     role: 'log',

@@ -3,6 +3,7 @@ import { errorLine, notificationLine, requestLine, resultLine } from '../../../r
 import { joined } from '../../../rpc/splice';
 import type { JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
+import { isObject } from '../../../system/unless';
 import { textOfError } from '../../../rpc/protocol/refusals';
 import type { Outlet } from '../outbox';
 import type { ServedConnection } from '../served-connection';
@@ -97,8 +98,7 @@ export class ChatConnection implements Outlet {
 
   #told(method: string, { sessionId, update, requestId }: JsonObject, bytes: number): void {
     if (method === '$/cancel_request') this.listener.withdrawn(JSON.stringify(requestId));
-    else if (method === 'session/update' && typeof update === 'object' && update !== null)
-      this.listener.updated(sessionId, update as JsonObject, bytes);
+    else if (method === 'session/update' && isObject(update)) this.listener.updated(sessionId, update, bytes);
   }
 
   #send(line: Buffer): void {

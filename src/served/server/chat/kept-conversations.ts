@@ -2,11 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf } from '../../../errors';
-import type { JsonObject } from '../../../rpc/json';
 import { replaceFile } from '../../../system/files/replace-file';
 import type { Log } from '../../../system/log';
 import { stateRemedy } from '../../../system/state-folder';
-import { objectIn, unlessFails } from '../../../system/unless';
+import { objectIn, objectOf, unlessFails } from '../../../system/unless';
 
 /** Beyond these, those go that were opened the longest time ago. */
 const maxKept = 1_000;
@@ -26,8 +25,7 @@ export class KeptConversations {
   ) {}
 
   find(conversation: string): KeptSession | undefined {
-    const found = this.#read().find(([name]) => name === conversation)?.[1] as Partial<JsonObject> | null;
-    const { sessionId, cwd } = found ?? {};
+    const { sessionId, cwd } = objectOf(this.#read().find(([name]) => name === conversation)?.[1]);
     return typeof sessionId === 'string' && typeof cwd === 'string' ? { sessionId, cwd } : undefined;
   }
 

@@ -1,6 +1,7 @@
 /** What a person says to an agent: a text, or content blocks of ACP. Source: ACP v1, `ContentBlock`, `PromptCapabilities`. */
 import { offers } from '../../../rpc/protocol/refusals';
 import type { JsonObject } from '../../../rpc/json';
+import { isObject } from '../../../system/unless';
 import { HttpError } from '../http/http-error';
 
 /** By type: texts that a block must have, and what an agent must offer to get it. All else in a block is passed on. */
@@ -49,8 +50,4 @@ function problemOf(block: unknown): string | undefined {
 function isResource(value: unknown): boolean {
   if (!isObject(value) || typeof value.uri !== 'string') return false;
   return typeof value.text === 'string' || typeof value.blob === 'string';
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

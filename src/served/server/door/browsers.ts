@@ -6,7 +6,6 @@ import type { Visitor } from './visitor';
 /** As long as `Tickets` lets it live. */
 const cookieSeconds = 12 * 60 * 60;
 
-/** One server's. */
 export class Browsers {
   readonly #tickets: Tickets;
 

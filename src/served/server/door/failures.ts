@@ -1,44 +1,34 @@
 /** How often wrong tokens may come, from one address and from all. */
 import { isIPv6 } from 'node:net';
+import { RateLimit } from '../../../system/time-limit';
 
 const perMinute = { address: 10, all: 100 };
 /** Beyond it the address that was not seen for the longest time is forgotten. */
 const maxAddresses = 1_000;
-const minuteMs = 60_000;
-
-/** So many more may come; grows again with time. */
-interface Bucket {
-  left: number;
-  atMs: number;
-}
 
 /** Counts wrong tokens. Never asked about right ones, so nobody can keep others out by sending wrong ones. */
 export class Failures {
-  readonly #addresses = new Map<string, Bucket>();
-  readonly #all: Bucket;
+  readonly #addresses = new Map<string, RateLimit>();
+  readonly #all: RateLimit;
 
   /** `now`: milliseconds that never go back. */
   constructor(private readonly now: () => number) {
-    this.#all = { left: perMinute.all, atMs: now() };
+    this.#all = this.#newLimit(perMinute.all);
   }
 
   /** Notes one; returns after how many whole seconds another may come, 0 for at once. */
   note(address: string): number {
     const key = networkOf(address);
-    const bucket = this.#addresses.get(key) ?? { left: perMinute.address, atMs: this.now() };
+    const limit = this.#addresses.get(key) ?? this.#newLimit(perMinute.address);
     // The one that was used last stands last.
     this.#addresses.delete(key);
-    this.#addresses.set(key, bucket);
+    this.#addresses.set(key, limit);
     if (this.#addresses.size > maxAddresses) this.#addresses.delete(this.#addresses.keys().next().value!);
-    return Math.max(this.#take(bucket, perMinute.address), this.#take(this.#all, perMinute.all));
+    return Math.ceil(Math.max(limit.take(), this.#all.take()) / 1_000);
   }
 
-  #take(bucket: Bucket, most: number): number {
-    const now = this.now();
-    const left = Math.min(most, bucket.left + ((now - bucket.atMs) / minuteMs) * most);
-    bucket.atMs = now;
-    bucket.left = left >= 1 ? left - 1 : left;
-    return left >= 1 ? 0 : Math.ceil((((1 - left) / most) * minuteMs) / 1_000);
+  #newLimit(most: number): RateLimit {
+    return new RateLimit(most, most / 60, this.now);
   }
 }
 

@@ -6,8 +6,8 @@ export class HttpError extends Error {
   constructor(
     readonly status: number,
     message: string,
-    /** What the body is instead: a message of JSON-RPC. */
-    readonly answer?: Buffer,
+    /** `body`: a message of JSON-RPC, instead of the words. */
+    readonly more: { readonly body?: Buffer; readonly headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message);
   }

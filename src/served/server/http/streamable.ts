@@ -136,7 +136,7 @@ function refused(status: number, { kind, id, defect }: Message, reason: string):
   if (isNotification || kind === 'response') return new HttpError(status, reason);
   const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
   const line = errorLine(id ?? 'null', { code, message: reason });
-  return new HttpError(status, reason, joined(line));
+  return new HttpError(status, reason, { body: joined(line) });
 }
 
 function headerOf({ headers }: Request, name: string): string | undefined {

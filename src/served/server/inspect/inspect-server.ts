@@ -74,7 +74,6 @@ export class InspectServer {
     return `http://${address}:${port}/#ticket=${this.#browsers.newTicket(reader)}`;
   }
 
-  /** Ends what is open. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();

@@ -1,6 +1,6 @@
 /** Where browsers find the page. */
 import type { NetworkInterfaceInfo } from 'node:os';
-import type { ListenAddress } from '../listen-address';
+import { inUrl, type ListenAddress } from '../listen-address';
 
 /** Hosts that stand for all addresses of a machine. */
 const everywhere = ['0.0.0.0', '::'];
@@ -28,10 +28,6 @@ export function pageAddress(
   const outside = interfaces.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
   const host = everywhere.includes(listened.host) ? (outside ?? '127.0.0.1') : listened.host;
   return `${scheme}://${inUrl(host)}${portOf(listened.port, scheme)}`;
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }
 
 function portOf(port: number, scheme: string): string {

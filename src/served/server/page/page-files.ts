@@ -8,7 +8,6 @@ import type { Response } from '../http/event-stream';
 /** A file below `dist/page`, and its type. */
 type PageFile = readonly [name: string, type: string];
 
-/** By their paths. */
 export type PageFiles = Readonly<Record<string, PageFile>>;
 
 /** The host is one that the door has let pass. Browsers before Safari 15.4 do not take `'self'` for WebSockets. */
@@ -43,7 +42,6 @@ export function sendFile(request: Request, response: Response, [name, type]: Pag
   response.end(request.method === 'HEAD' ? '' : body);
 }
 
-/** Answers with JSON. */
 export function sendJson(response: Response, value: object, cookie?: string): void {
   if (cookie !== undefined) response.setHeader('set-cookie', cookie);
   (response as ServerResponse).writeHead(200, { 'content-type': 'application/json' });

@@ -9,7 +9,7 @@ import { Outbox, type Keeper } from '../outbox';
 import type { CallOfSession, Home, Participant } from './participants';
 import { sharedQuestion, SharedQuestions } from './shared-questions';
 import { endingMethods, Transitions } from './transitions';
-import { objectIn } from '../../../system/unless';
+import { isObject, objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
@@ -158,8 +158,8 @@ export class LiveSession {
   /** Agents need not say so themselves. */
   #modeSet(by: Participant, currentModeId: string): void {
     const { modes } = objectIn(this.#opened ?? '') ?? {};
-    const opened = typeof modes === 'object' && modes !== null && { modes: { ...modes, currentModeId } };
-    this.#changed(by, opened || {}, { sessionUpdate: 'current_mode_update', currentModeId });
+    const opened = isObject(modes) ? { modes: { ...modes, currentModeId } } : {};
+    this.#changed(by, opened, { sessionUpdate: 'current_mode_update', currentModeId });
   }
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */

@@ -13,21 +13,16 @@ interface Question {
   readonly asked: Set<Participant>;
 }
 
-/** Those that are open. */
 export class SharedQuestions {
   /** By the agent's id. */
   readonly #open = new Map<string, Question>();
-  #bytes = 0;
+  /** What is kept for guests who join later. */
+  bytes = 0;
 
   constructor(private readonly sessionId: string) {}
 
   get size(): number {
     return this.#open.size;
-  }
-
-  /** What is kept for guests who join later. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   has(agentId: string): boolean {
@@ -39,7 +34,7 @@ export class SharedQuestions {
     const guestId = newOwnId();
     const question = { guestId, line: withId(message, guestId), asked: new Set<Participant>() };
     this.#open.set(message.id!, question);
-    this.#bytes += question.line.length;
+    this.bytes += question.line.length;
     for (const guest of guests) this.#ask(guest, question);
   }
 
@@ -58,7 +53,7 @@ export class SharedQuestions {
     const question = this.#open.get(agentId);
     if (question === undefined) return;
     this.#open.delete(agentId);
-    this.#bytes -= question.line.length;
+    this.bytes -= question.line.length;
     const told = joined(cancelLine(question.guestId));
     for (const guest of question.asked) if (guest !== by) guest.deliver(told, this.sessionId);
   }
