@@ -109,9 +109,9 @@ const exec: Walk = {
     'container/spec/shared-folders': 'only engines on other machines',
     'container/ssh/pace': 'pauses streams',
     'container/ssh/pipes': 'makes streams of two descriptors',
-    'container/ssh/window': 'a number',
+    'container/ssh/window': 'how much the streams of a channel keep',
   },
-  most: { files: 40, lines: 5_473 },
+  most: { files: 40, lines: 5_480 },
 };
 
 /** A frame from a client of `cai serve` to its process, and one back. */

@@ -8,7 +8,7 @@ import {
   readFileSync,
   writeFileSync,
 } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { Host } from '../src/system/host';
 import { writeToken } from '../src/agent/editor-token';
 import { cai, runCli, userWith } from './support/cli';
@@ -114,33 +114,27 @@ describe('cai', () => {
     });
   });
 
-  describe.each([
-    ['an empty entry', ''],
-    ['a dot', '.'],
-    ['a relative folder', 'bin'],
-    ['the full path of a folder of the project', join(newFolder(), 'bin')],
-  ])('with %s in PATH', (_, entry) => {
+  describe('with an empty entry, a dot, a relative folder and one of the project in PATH', () => {
+    const folder = newFolder();
     const env = {
       HOME: newFolder(),
       DOCKER_HOST: 'unix:///nowhere/docker.sock',
-      PATH: [entry, process.env.PATH].join(delimiter),
+      PATH: ['', '.', 'bin', join(folder, 'bin'), process.env.PATH].join(delimiter),
     };
-    const order = { kind: 'command', agent: 'claude', argv: ['true'], env: [] } as const;
+    const order = { kind: 'command', agent: 'claude', argv: ['true'], env: [], workspace: folder } as const;
+    const mark = join(folder, 'it ran');
+    mkdirSync(join(folder, 'bin'));
+    for (const name of ['git', 'stty', 'bin/git', 'bin/stty'])
+      writeFileSync(join(folder, name), `#!/bin/sh\ntouch "${mark}"\n`, { mode: 0o755 });
 
     test.each([
-      ['terminal', (workspace: string) => ['terminal', writeToken(new Host(env), { ...order, workspace })]],
+      ['terminal', () => ['terminal', writeToken(new Host(env), order)]],
       ['exec', () => ['exec', 'true']],
       ['login', () => ['login', 'claude', '-w', '.']],
       ['doctor', () => ['doctor']],
       ['trust', () => ['trust']],
-    ])('%s runs nothing that lies in the folder it was started in', async (_command, argsOf) => {
-      const folder = isAbsolute(entry) ? dirname(entry) : newFolder();
-      const mark = join(folder, 'it ran');
-      mkdirSync(join(folder, 'bin'), { recursive: true });
-      for (const name of ['git', 'stty', 'bin/git', 'bin/stty'])
-        writeFileSync(join(folder, name), `#!/bin/sh\ntouch "${mark}"\n`, { mode: 0o755 });
-
-      await runHere(argsOf(folder), { env, cwd: folder });
+    ])('%s runs nothing that lies in the folder it was started in', async (_command, args) => {
+      await runHere(args(), { env, cwd: folder });
 
       expect(existsSync(mark)).toBe(false);
     });

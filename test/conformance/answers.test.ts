@@ -1,6 +1,7 @@
 /** Statements J5 and J6: every request is answered once, no notification ever is. */
 import { endAgents, exchange, leave, sentBy, sentTo, startCall } from '../support/dialogue';
 import { failure, success } from '../support/messages';
+import { SharedWorlds } from '../support/shared-worlds';
 import { askEditor, openFresh, type OpenSession } from '../support/turn';
 import { fullAgent, World } from '../support/world';
 
@@ -45,16 +46,15 @@ const notifications = [
 ] as const;
 
 describe('notifications', () => {
-  let world: World;
-  afterEach(() => world.end());
+  const worlds = new SharedWorlds();
 
   test('J5 no notification of the editor is answered', async () => {
-    world = await World.initialized();
-    const { id, agent } = await world.session(world.workspace('own'), 's1');
+    const world = await worlds.initialized();
+    const { id, agent } = await openFresh(world);
     for (const [, text] of notifications) world.send(`${text.replace('SESSION', id)}\n`);
 
     // A request last: those before it have been looked at, and folders looked up, when it has an answer.
-    const last = world.ask('session/new', { cwd: world.workspace('own'), mcpServers: [] });
+    const last = world.ask('session/new', { cwd: agent.cwd, mcpServers: [] });
     const request = await agent.inbox.next(({ method, id }) => method === 'session/new' && id === last);
     agent.send({ id: request.id, result: { sessionId: 's2' } });
 
@@ -63,17 +63,18 @@ describe('notifications', () => {
   });
 
   test('J5 no notification of the editor is answered before initialize', async () => {
-    world = await World.start();
+    const world = await World.start();
     for (const [, text] of notifications) world.send(`${text}\n`);
     await world.request('initialize', { protocolVersion: 1 });
 
     expect(world.editor.takeAll()).toEqual([]);
     expect(world.agents).toHaveLength(1);
+    await world.end();
   });
 
   test('J5 no notification of an agent is answered', async () => {
-    world = await World.initialized({}, {});
-    const { agent, agentId: sessionId } = await world.session(world.workspace('own'), 's1');
+    const world = await worlds.initialized({}, {});
+    const { agent, agentId: sessionId } = await openFresh(world);
     const methods = [
       '_unknown',
       'future/thing',
@@ -93,9 +94,9 @@ describe('notifications', () => {
   });
 
   test('J5 a session/new that is no request opens nothing', async () => {
-    world = await World.initialized();
-    const { agent } = await world.session(world.workspace('own'), 's1');
-    world.send({ method: 'session/new', params: { cwd: world.workspace('own'), mcpServers: [] } });
+    const world = await worlds.initialized();
+    const { agent } = await openFresh(world);
+    world.send({ method: 'session/new', params: { cwd: agent.cwd, mcpServers: [] } });
     await agent.inbox.next('session/new');
 
     agent.say('s2', 'for a session that nobody has opened');

@@ -2,7 +2,8 @@
 import { exchange, expectNothingLeft, sentBy, sentTo, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { failure, success } from '../support/messages';
-import { openWorld, type OpenSession } from '../support/turn';
+import { SharedWorlds } from '../support/shared-worlds';
+import { openFresh, openWorld, type OpenSession } from '../support/turn';
 import { toAgent, toEditor } from '../support/verbatim';
 import { World } from '../support/world';
 
@@ -345,14 +346,14 @@ describe('without an agent', () => {
 
 describe('a method without a row that acts on files or commands, by its name', () => {
   const params = { sessionId: 's', path: '/etc/passwd', command: 'touch' };
+  const worlds = new SharedWorlds();
   let world: World;
   let agent: OpenSession['agent'];
 
   const open = async (clientCapabilities: Json): Promise<void> => {
-    world = await World.initialized({}, clientCapabilities);
-    ({ agent } = await world.session(world.workspace('own'), 's'));
+    world = await worlds.initialized({}, clientCapabilities);
+    ({ agent } = await openFresh(world, 's'));
   };
-  afterEach(() => world.end());
 
   test.each(['fs/delete_file', 'FS/read_text_file', 'Terminal/Create', '_terminal/create', 'x/execute'])(
     'N7 %s does not reach an editor that has not announced it, as a request or a notification',

@@ -211,22 +211,15 @@ describe('a turn', () => {
 });
 
 describe('output without measure', () => {
-  test('of 70 MB arrives', async () => {
-    const editor = await open();
+  test('arrives', async () => {
+    const editor = await usual();
     const { sessionId } = await editor.session();
 
-    const answer = await editor.prompt(sessionId, 'much 70');
+    const answer = await editor.prompt(sessionId, 'much 8');
 
     expect(answer.stopReason).toBe('end_turn');
     const lengths = editor.updates.map((update) => JSON.stringify(update).length);
-    expect(lengths.filter((length) => length > 1_000_000)).toHaveLength(70);
-    editor.updates.length = 0;
-    // What fits of it is kept.
-    const { cwd, sessions } = editor.place;
-    const transcript = statSync(join(sessions, `${sessionId}.ndjson`)).size;
-    expect([transcript > 60 * 2 ** 20, transcript <= 64 * 2 ** 20]).toEqual([true, true]);
-    await editor.connection.agent.request('session/load', { sessionId, cwd, mcpServers: [] });
-    expect(editor.text('user_message_chunk')).toBe('much 70');
+    expect(lengths.filter((length) => length > 1_000_000)).toHaveLength(8);
   });
 
   test('in one line is left out, and the turn goes on', async () => {

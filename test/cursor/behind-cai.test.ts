@@ -202,12 +202,15 @@ describe('cai cursor', () => {
     await editor.prompt(sessionId, 'play hello');
     const { agent } = editor.connection;
 
-    for (const what of ['usage', 'status', 'models'] as const)
-      expect(await told(what)).toEqual(await agent.request(`_cursor/${what}`, {}));
-    expect(await told('status')).toMatchObject({
+    const questions = ['usage', 'status', 'models'] as const;
+    const [usage, status, models] = await Promise.all(questions.map((what) => told(what)));
+
+    for (const [index, answer] of [usage, status, models].entries())
+      expect(answer).toEqual(await agent.request(`_cursor/${questions[index]!}`, {}));
+    expect(status).toMatchObject({
       ...{ isHealthy: true, version: '2026.10.01-stand-in', isSignedIn: true, hasKey: false },
     });
-    expect(await told('usage')).toMatchObject({
+    expect(usage).toMatchObject({
       ...{ total: { turns: 1, totalTokens: 120 }, averagePerTurn: { durationMs: 1_234 } },
       notTold: ['costs', 'rate limits'],
     });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SessionUpdate } from '@agentclientprotocol/sdk';
 import { joined, nothingSpent, SessionStore } from '../../src/cursor/sessions';
@@ -108,6 +108,19 @@ test('a line of a transcript that was cut is left out', () => {
   writeFileSync(join(folder, `${id}.ndjson`), '{"sessionUpdate":"agent_mess', { flag: 'a' });
 
   expect(store.transcript(id)).toEqual([chunk('a')]);
+});
+
+test('a transcript has what fits into 64 MiB', () => {
+  const folder = newFolder();
+  const store = storeIn(folder);
+  const { id } = store.create(fields);
+  const piece = chunk('x'.repeat(1_000_000));
+
+  store.append(id, [chunk('first'), ...Array.from({ length: 70 }, () => piece)]);
+
+  const { size } = statSync(join(folder, `${id}.ndjson`));
+  expect([size > 60 * 2 ** 20, size <= 64 * 2 ** 20]).toEqual([true, true]);
+  expect(JSON.stringify(store.transcript(id)[0])).toContain('first');
 });
 
 test('a session goes on where nothing can be written, and that is said', () => {

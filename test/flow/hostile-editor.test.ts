@@ -62,7 +62,7 @@ describe('an editor', () => {
   test('that leaves while a session is looked up leaves no agent behind', async () => {
     world = await startWithSlowGit();
     const first = await world.agent();
-    const opening = world.ask('session/new', { cwd: world.workspace('slow'), mcpServers: [] });
+    const opening = world.ask('session/new', { cwd: world.repository('slow'), mcpServers: [] });
     await sentTo(world, first);
 
     world.process.kill('SIGTERM');

@@ -158,11 +158,10 @@ describe('a workspace', () => {
 
     await comeIn([]);
     expect(await refusal('session/new', { cwd: shop, mcpServers: [] })).toMatchObject({ message: nowhere });
-    for (const CAI_SERVE_WORKSPACES of ['', 'all', '{}', '["relative"]', '[1]', 'null']) {
-      expect(await failingStart({ env: { CAI_SERVE_WORKSPACES } })).toContain(
-        'a JSON list of absolute paths',
-      );
-    }
+    // What else cannot be read: test/system/host.test.ts.
+    expect(await failingStart({ env: { CAI_SERVE_WORKSPACES: '["relative"]' } })).toContain(
+      'a JSON list of absolute paths',
+    );
   });
 });
 

@@ -49,8 +49,10 @@ export async function startAgent(
   owner?: { readonly uid: number; readonly gid: number },
 ): Promise<string> {
   const socket = join(folder, `agent-${started.length}.sock`);
-  started.push(spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore', ...owner }));
-  await until(() => existsSync(socket));
+  const agent = spawn('ssh-agent', ['-D', '-a', socket], { stdio: ['ignore', 'pipe', 'ignore'], ...owner });
+  started.push(agent);
+  // It names its socket once it listens, which is later than the socket is there.
+  await once(agent.stdout, 'data');
   for (const { file } of keys)
     execFileSync('ssh-add', ['-q', file], { env: { SSH_AUTH_SOCK: socket }, stdio: 'pipe', ...owner });
   return socket;

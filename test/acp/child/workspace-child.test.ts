@@ -110,7 +110,7 @@ describe('a child whose way to the agent is lost', () => {
   /** Two requests that are open. */
   function ask(): void {
     for (const name of ['one', 'two'])
-      run.child.request(`${name.length}${name}`, requestLine('1', name, undefined), {
+      run.child.request(JSON.stringify(name), requestLine('1', name, undefined), {
         ...run.asker(name),
         method: name,
       });

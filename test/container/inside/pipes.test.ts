@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => started.splice(0).forEach((program) => program.kill('SIGKILL')));
 
 /** A supervisor that is to run a script with pipes, once it is ready. */
-async function supervised(script: string, name: string = randomUUID()) {
+function supervised(script: string, name: string = randomUUID()) {
   const program = spawn('perl', [join(folder, 'supervisor')]);
   started.push(program);
   program.stdin.on('error', () => undefined);
@@ -34,7 +34,7 @@ async function supervised(script: string, name: string = randomUUID()) {
   return { program, said, pipe: (end: string) => join(folder, 'door', `${name}.${end}`) };
 }
 
-type Supervised = Awaited<ReturnType<typeof supervised>>;
+type Supervised = ReturnType<typeof supervised>;
 
 /** Opens the pipes, and says so. */
 async function joined({ program, said, pipe }: Supervised): Promise<PipeStreams> {
@@ -51,10 +51,11 @@ const describeOnLinux = platform() === 'linux' ? describe : describe.skip;
 
 describeOnLinux('a command with pipes', () => {
   test('has every byte both ways, the end of stdin, and its own stderr and status', async () => {
-    const command = await supervised('cat; echo "$?" >&2; env | grep -c CAI_; exit 7');
+    const command = supervised('cat; echo "$?" >&2; env | grep -c CAI_; exit 7');
     const { stdin, stdout } = await joined(command);
     const bytes = randomBytes(3_000_000);
-    const all = Promise.all([buffer(stdout), text(command.program.stderr), once(command.program, 'close')]);
+    const ended = once(command.program, 'close') as Promise<[number]>;
+    const all = Promise.all([buffer(stdout), text(command.program.stderr), ended]);
 
     stdin.end(bytes);
 
@@ -65,9 +66,7 @@ describeOnLinux('a command with pipes', () => {
   });
 
   test('starts with pipes that nobody else can find any more, and whose ends nobody else holds', async () => {
-    const command = await supervised(
-      'exec 2>&1; ls -l /proc/$PPID/fd; echo is ready; read -r line; echo "$line"',
-    );
+    const command = supervised('exec 2>&1; ls -l /proc/$PPID/fd; echo is ready; read -r line; echo "$line"');
     const { stdin, stdout } = await joined(command);
     const ready = once(stdout, 'data');
     const all = text(stdout);
@@ -80,7 +79,7 @@ describeOnLinux('a command with pipes', () => {
   });
 
   test('waits for who does not read, as with any pipe', async () => {
-    const command = await supervised('head -c 10000000 /dev/zero; echo done >&2');
+    const command = supervised('head -c 10000000 /dev/zero; echo done >&2');
     const { stdout } = await joined(command);
     let isDone = false;
     command.program.stderr.on('data', () => (isDone = true));
@@ -93,7 +92,7 @@ describeOnLinux('a command with pipes', () => {
   });
 
   test('has the streams of the connection where the client has not opened them', async () => {
-    const command = await supervised('cat');
+    const command = supervised('cat');
     await command.said;
     const all = text(command.program.stdout);
 
@@ -108,7 +107,7 @@ describeOnLinux('a command with pipes', () => {
     ['they would be elsewhere', '../f'],
   ])('has the streams of the connection, which is told, where %s', async (_, name) => {
     if (!name.includes('/')) execFileSync('mkfifo', [join(folder, 'door', `${name}.in`)]);
-    const command = await supervised('cat', name);
+    const command = supervised('cat', name);
     expect(String(await command.said)).toMatch(/^[0-9]*\0$/);
     const all = text(command.program.stdout);
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { openOutput } from '../../../src/container/ssh/remote-process';
+import { openOutput } from '../../../src/container/ssh/window';
 
 /** A channel with a window, which opens it as ssh2 does: after a push that found room, and in `_read` otherwise. */
 class Channel extends Readable {
