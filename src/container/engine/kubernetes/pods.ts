@@ -114,7 +114,9 @@ export class Pods {
       return undefined;
     const failures = items.filter(({ reason = '' }) => placeFailures.has(reason));
     const times = failures.reduce((sum, { count = 1 }) => sum + count, 0);
-    return times < minPlaceFailures ? undefined : failures.at(-1)?.message;
+    if (times < minPlaceFailures) return undefined;
+    // Others may be over: a node can look for the secret of a pod before it is there.
+    return failures.reduce((most, each) => ((each.count ?? 1) >= (most.count ?? 1) ? each : most)).message;
   }
 
   /** Says that this node of a pod is not reached; `undefined`: it answers, though it may not have begun with the pod. */

@@ -15,6 +15,7 @@ test('a node that fails again and again to begin with a pod says why', async () 
   expect(await placeFailure({ reason: 'Scheduled' }, { ...notMounted, count: 5 })).toBe(notMounted.message);
   const differing = [1, 2, 3, 4].map((each) => ({ ...withoutSandbox, message: `no runtime: ${each}` }));
   expect(await placeFailure(...differing)).toBe('no runtime: 4');
+  expect(await placeFailure({ ...notMounted, count: 3 }, withoutSandbox)).toBe(notMounted.message);
 });
 
 test('a node whose first attempts have failed may still begin with it', async () => {
