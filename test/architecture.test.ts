@@ -108,6 +108,7 @@ describe('the sources', () => {
       strayUses(sources, 'child_process', [
         'agent/process',
         'agent/process-end',
+        'agent/agent-streams',
         'commands/acp/agent-on-terminal',
         'commands/try/client',
         'cursor/program',

@@ -72,10 +72,9 @@ export class ProcessEnd {
     this.#stderrTail = (this.#stderrTail + text).slice(-stderrTailLength);
   }
 
-  /** Closes its stdin, then sends SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
+  /** Its stdin was closed: sends SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
   async stop(ladder: StopLadder): Promise<void> {
     clearTimeout(this.#ladder);
-    this.child?.stdin.end();
     if (this.#exit === undefined && this.spawnError === undefined) {
       this.#ladder = setTimeout(() => {
         this.#signal('SIGTERM');

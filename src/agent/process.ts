@@ -4,11 +4,12 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Duplex, Writable } from 'node:stream';
 import type { Log } from '../system/log';
-import { TurnWriter } from '../system/streams/turn-writer';
+import type { OpenPipes } from '../system/streams/pipe-streams';
 import { LineReader, type LineLimits } from '../rpc/line';
 import { lengthOf, type Line } from '../rpc/splice';
+import { AgentStreams } from './agent-streams';
 import type { AgentCommand } from './catalog';
-import { StatusLink } from '../rpc/status';
+import { StatusLink, type AgentStatus } from '../rpc/status';
 import { patientStop, ProcessEnd, type StopLadder } from './process-end';
 import type { ProcessEvent } from './process-event';
 
@@ -40,7 +41,7 @@ export class AgentProcess {
   readonly #end: ProcessEnd;
   /** `undefined`: the system could not even try to start it. */
   readonly #child: ChildProcessWithoutNullStreams | undefined;
-  #input: TurnWriter | undefined;
+  #streams: AgentStreams | undefined;
   readonly #reader: LineReader;
   #pauses = 0;
   #isOutputOver = false;
@@ -83,34 +84,30 @@ export class AgentProcess {
       void this.#end.exited(code, signal);
       this.#limitReading();
     });
-    this.#input = new TurnWriter(child.stdin);
-    // A pipe error only says that the process is gone, which its exit tells better.
-    for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on('error', () => undefined);
-    child.stdin.on('drain', () => this.hear({ kind: 'drained' }));
-    child.stdout.on('data', (chunk: Buffer) => {
-      this.#reader.push(chunk);
-      this.#pull();
-    });
-    child.stdout.on('end', () => {
-      this.#reader.end();
-      if (!this.#end.hasExited && !this.#end.isAsked) void this.stop(patientStop);
-      this.#pull();
-      if (!this.#end.hasExited && this.#pauses === 0) this.hear({ kind: 'mute' });
-    });
-    child.on('close', () => {
-      this.#isOutputOver = true;
-      this.#reader.end();
-      this.#pull();
+    this.#streams = new AgentStreams(child, {
+      onData: (chunk) => {
+        this.#reader.push(chunk);
+        this.#pull();
+      },
+      onEnd: () => {
+        this.#reader.end();
+        if (!this.#end.hasExited && !this.#end.isAsked) void this.stop(patientStop);
+        this.#pull();
+        if (!this.#end.hasExited && this.#pauses === 0) this.hear({ kind: 'mute' });
+      },
+      onClose: () => {
+        this.#isOutputOver = true;
+        this.#reader.end();
+        this.#pull();
+      },
+      onDrain: () => this.hear({ kind: 'drained' }),
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#onStderr(text));
     const status = child.stdio[3] as Duplex | undefined;
     if (status === undefined) return;
     this.link = new StatusLink(
       status,
-      (each) => {
-        if (each.kind === 'failed') this.#end.failure = each.code;
-        else this.hear({ kind: 'status', status: each });
-      },
+      (each) => this.#onStatus(each),
       async (place) => await new Promise((answer) => this.hear({ kind: 'asks', place, answer })),
     );
   }
@@ -121,22 +118,21 @@ export class AgentProcess {
   }
 
   get unreadBytes(): number {
-    return this.#input?.waitingBytes ?? 0;
+    return this.#streams?.unreadBytes ?? 0;
   }
 
   /** Writes a line to its stdin; nothing once it has ended. */
   send(line: Line): void {
-    const stdin = this.#child?.stdin;
-    if (stdin?.writable !== true) return;
+    if (this.#streams?.isWritable !== true) return;
     this.hear({ kind: 'sent', line });
     this.sentBytes += lengthOf(line);
-    this.#input?.add(line);
+    this.#streams.add(line);
   }
 
   /** Stops reading its output until as many calls of `resume` have come. */
   pause(): void {
     this.#pauses++;
-    this.#child?.stdout.pause();
+    this.#streams?.pause();
     this.#end.liftReading();
   }
 
@@ -148,7 +144,7 @@ export class AgentProcess {
 
   /** Ends it: stdin is closed, then SIGTERM, then SIGKILL to its group. Resolves when nothing is left. */
   async stop(ladder: StopLadder): Promise<void> {
-    this.#input?.flush();
+    this.#streams?.end();
     await this.#end.stop(ladder);
   }
 
@@ -172,7 +168,7 @@ export class AgentProcess {
     }
     if (this.#pauses > 0) return;
     if (this.#isOutputOver) this.#finish();
-    else this.#child?.stdout.resume();
+    else this.#streams?.resume();
     this.#limitReading();
   }
 
@@ -184,6 +180,31 @@ export class AgentProcess {
 
   #limitReading(): void {
     if (!this.#isOutputOver && this.#pauses === 0) this.#end.limitReading();
+  }
+
+  #onStatus(status: AgentStatus): void {
+    switch (status.kind) {
+      case 'failed':
+        this.#end.failure = status.code;
+        return;
+      case 'released':
+        this.#streams!.released(status.writtenBytes);
+        return;
+      case 'started':
+        this.#take(status.pipes);
+        break;
+      case 'lost':
+        // The command does not see what goes past it. A pipe that has broken has taken nothing more.
+        if (this.#streams!.areTaken) status = { ...status, takenBytes: this.sentBytes };
+        break;
+    }
+    this.hear({ kind: 'status', status });
+  }
+
+  /** Uses the agent's own pipes, if it has some that can be reached from here. */
+  #take(pipes: OpenPipes | undefined): void {
+    const isLate = this.sentBytes > 0 || this.#end.isAsked || this.#end.hasExited;
+    if (pipes !== undefined && !isLate && this.#streams!.take(pipes)) this.link!.take();
   }
 
   /** Tells the end once both the process and its output are over. */

@@ -1,12 +1,21 @@
 /** What a command of ours and the program that started it say to each other on descriptor 3: a JSON object a line. */
 import type { Duplex } from 'node:stream';
 import { LineSplitter } from '../system/streams/line-splitter';
+import type { OpenPipes } from '../system/streams/pipe-streams';
 import { objectIn } from '../system/unless';
 
 /** What the command tells unasked. */
 export type AgentStatus =
   /** The agent runs; in a container, with the id and name of its image. */
-  | { readonly kind: 'started'; readonly image?: string; readonly imageName?: string }
+  | {
+      readonly kind: 'started';
+      readonly image?: string;
+      readonly imageName?: string;
+      /** The command's descriptors of the pipes that are the agent's stdin and stdout. `Take` answers, or nothing does. */
+      readonly pipes?: OpenPipes | undefined;
+    }
+  /** The command has let go of these pipes. It has itself passed on that much of the agent's output before. */
+  | { readonly kind: 'released'; readonly writtenBytes: number }
   /** The agent does not run, or no longer: a `FailureCode`. The message is on the command's stderr. */
   | { readonly kind: 'failed'; readonly code: string }
   /** The connection to the agent is lost. At most the first `takenBytes` of its input have reached it. */
@@ -38,13 +47,16 @@ type PlaceQuestion = Readonly<{ kind: 'asks'; id: number; place: string }>;
 /** Without `isAllowed` nobody could be asked, or nobody has answered in time. */
 type Verdict = Readonly<{ verdict: number; isAllowed?: boolean | undefined }>;
 
+/** Whoever has started the command uses the agent's pipes now. */
+type Take = Readonly<{ taken: true }>;
+
 /** Places that the command was allowed to connect to, and is no longer. */
 type EndedGrants = Readonly<{ ended: readonly string[] }>;
 
 type Said = AgentStatus | Answer | PlaceQuestion;
 
 /** What is said as a line, with its newline. */
-export function statusLine(said: Said | Verdict | EndedGrants | AliveQuestion): string {
+export function statusLine(said: Said | Verdict | EndedGrants | AliveQuestion | Take): string {
   return `${JSON.stringify(said)}\n`;
 }
 
@@ -120,6 +132,11 @@ export class StatusLink {
     if (this.stream.writable) this.stream.write(statusLine({ ended: places }));
   }
 
+  /** Tells the command that its agent's pipes are ours now. */
+  take(): void {
+    if (this.stream.writable) this.stream.write(statusLine({ taken: true }));
+  }
+
   /** Whether the command answers in `limitMs`; false also for one that has ended, or that takes no questions. */
   async isAlive(limitMs: number): Promise<boolean> {
     const answer = await this.#questions.ask((id) => statusLine({ ask: 'alive', id }), limitMs);
@@ -148,6 +165,22 @@ export function placeQuestions(
       );
   });
   return (place, limitMs) => questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
+}
+
+/** Who may take a command's pipes, to use them without us. */
+export interface Taker {
+  /** Resolves when it has. */
+  readonly taken: Promise<void>;
+  /** We have let go of them, and have passed on that much of the command's output before. */
+  released(writtenBytes: number): void;
+}
+
+/** The command's end: the program that has started it may take the agent's pipes. */
+export function takerOn(stream: Duplex): Taker {
+  return {
+    taken: new Promise((resolve) => onLines(stream, (line) => objectIn(line)?.taken === true && resolve())),
+    released: (writtenBytes) => void stream.write(statusLine({ kind: 'released', writtenBytes })),
+  };
 }
 
 /** The command's end: answers whether it works. */

@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Json } from '../support/inbox';
 import { Editor } from './editor';
@@ -77,7 +77,7 @@ describe('claude, in the middle of a tool, is gone from the container with all t
   });
 });
 
-describe('an agent that neither reads nor heeds signals, with 16 MB waiting for it, is gone', () => {
+describe('an agent', () => {
   beforeAll(async () => {
     cai = new Cai('[agents.claude]\ncommand = ["node", "mock-acp-server", "--acp"]\n');
     workspace = newWorkspace();
@@ -85,6 +85,25 @@ describe('an agent that neither reads nor heeds signals, with 16 MB waiting for 
     await cai.start(['exec', '--workspace', workspace, '--agent', 'claude', '--', 'true']).succeeds();
   });
 
+  test('reads and writes past `cai exec`, which sees nothing of it', async () => {
+    await openSession();
+    const [exec] = childrenOf(editor.proxy.pid);
+    const readBytes = () => Number(/^rchar: (\d+)/.exec(readFileSync(`/proc/${exec}/io`, 'utf8'))![1]);
+    expect(await editor.prompt(session, 'go on')).toMatchObject(endTurn);
+    const before = readBytes();
+
+    const text = 'x'.repeat(1e6);
+    editor.notify('_passed', { sessionId: session, text });
+    expect(await editor.prompt(session, text)).toMatchObject(endTurn);
+
+    expect(editor.said(session)).toContain(text);
+    expect(readBytes() - before).toBeLessThan(100_000);
+    editor.proxy.child.stdin.end();
+    await untilGone('mock, end of input');
+  });
+});
+
+describe('an agent that neither reads nor heeds signals, with 16 MB waiting for it, is gone', () => {
   beforeEach(async () => {
     await openSession();
     expect(await editor.prompt(session, 'deaf')).toMatchObject(endTurn);

@@ -38,6 +38,8 @@ export class ChildStart {
   /** The sign-ins before this child. Later ones are sent to it as to all children. */
   readonly #repeats: readonly Repeat[];
   #hasStarted = false;
+  /** Of `initialize`, JSON text. */
+  #params = '';
   #repeated: Repeat | undefined;
 
   /** `repeats`: the earlier sign-ins. `hear`: who is told. */
@@ -51,12 +53,17 @@ export class ChildStart {
     this.#repeats = repeats.all();
   }
 
-  /** The process runs: it gets `initialize` with these params, JSON text. */
+  /** The process runs: its agent gets `initialize` with these params, JSON text, as soon as it runs, too. */
   greet(params: string): void {
     this.#repeated = undefined;
-    this.#ask('initialize', params, (answer) => this.#onHello(answer), helloPlan);
+    this.#params = params;
     this.#hasStarted = this.child.agent.hasStatus !== true;
+    if (this.#hasStarted) this.#initialize();
     this.#limit();
+  }
+
+  #initialize(): void {
+    this.#ask('initialize', this.#params, (answer) => this.#onHello(answer), helloPlan);
   }
 
   /**
@@ -68,6 +75,7 @@ export class ChildStart {
       child.image = { id: status.image, name: status.imageName };
       this.hear({ kind: 'hello' });
       this.#hasStarted = true;
+      this.#initialize();
       if (child.delay !== undefined) child.delay.tookMs = Date.now() - child.delay.beganAt;
       this.#limit();
       return;

@@ -1,7 +1,7 @@
 /** `cai exec`: runs one command in the container of a workspace, as if it ran here. */
 import { spawnSync } from 'node:child_process';
 import { posix } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
@@ -19,7 +19,7 @@ import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { statusLine, type AgentStatus } from '../../rpc/status';
+import { statusLine, takerOn, type AgentStatus } from '../../rpc/status';
 import type { Settings } from '../../container/spec/spec';
 import { recordUse } from '../../workspace/records';
 import type { Workspace } from '../../workspace/root';
@@ -104,7 +104,7 @@ interface ExecContext {
   readonly host: Host;
   readonly guard: Guard;
   /** The program that has started us, if it wants to be told. */
-  readonly status: Writable | undefined;
+  readonly status: Duplex | undefined;
 }
 
 async function runIn(
@@ -143,13 +143,15 @@ async function runIn(
     const remote = await connection.run(command, terminal ?? 'pipes');
     guard.command = remote;
     if (status !== undefined) {
-      status.write(statusLine({ kind: 'started', image: container.imageId, imageName: target.imageName }));
+      const { imageId: image } = container;
+      const { imageName } = target;
+      status.write(statusLine({ kind: 'started', image, imageName, pipes: remote.pipes?.descriptors }));
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);
     // From here on `relay` deals with a stdout that has no reader.
     process.stdout.removeAllListeners('error');
-    const ended = await relay(remote, process);
+    const ended = await relay(remote, process, status && takerOn(status));
     if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
     return ended;
   } catch (reason) {
@@ -173,7 +175,7 @@ const watchAfterMs = 2_000;
 function tellOf(
   command: RemoteProcess,
   connection: SshConnection,
-  status: Writable,
+  status: Duplex,
   diskBytes: number | undefined,
 ): void {
   const report = (said: AgentStatus | undefined) => said && status.write(statusLine(said));

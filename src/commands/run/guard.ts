@@ -1,7 +1,7 @@
 /** Who still wants a command: it ends with them, and signals reach it. */
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
-import type { Writable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { answerQuestions } from '../../rpc/status';
 import { askOnLink, type Ask, changesEnded } from '../../network';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
@@ -38,7 +38,7 @@ export class Guard {
   }
 
   /** A stream whose other end is held by somebody who wants the command; we leave when it is closed. */
-  openLifeline(fd: number): Writable {
+  openLifeline(fd: number): Duplex {
     const lifeline = openSocket(fd);
     // Closing is told by the end, or by an error where something is still unread.
     lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));

@@ -5,6 +5,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { CaiError } from '../../errors';
+import type { OpenPipes } from '../../system/streams/pipe-streams';
 import type { ContainerInfo, ContainerMount, ContainerRights } from './container-info';
 import type { ContainerProcess } from './container-processes';
 import type { ImageStore } from './image-store';
@@ -91,14 +92,6 @@ export interface Allowances {
 
 /** There is no way into a container now, and there may be soon: it is being started, or stands still. */
 export class NotYet extends Error {}
-
-/** Our ends of a command's named pipes, as descriptors on which nothing waits. */
-export interface OpenPipes {
-  /** To write to its stdin. */
-  readonly input: number;
-  /** To read its stdout. */
-  readonly output: number;
-}
 
 /** A container that is to have no network would have one, so it does not run. */
 export class NoWall extends CaiError {

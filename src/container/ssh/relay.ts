@@ -1,17 +1,22 @@
 import type { Readable, Writable } from 'node:stream';
+import type { Taker } from '../../rpc/status';
 import { brokenPipeStatus } from '../../system/streams/printed';
+import type { PipeStreams } from '../../system/streams/pipe-streams';
 import type { RemoteProcess } from './remote-process';
 
 /**
  * Joins a command to our own streams, byte by byte. The end of stdin is passed on and ends nothing. Resolves with
  * the exit status once all output is written; with 141 as soon as nobody reads stdout: the caller then ends the
  * connection, and so the command. Rejects with `SSH_CONNECT` if the connection is lost, after what had arrived.
+ * `taker`: for a command that has `pipes`.
  */
 export async function relay(
   command: RemoteProcess,
   own: { readonly stdin: Readable; readonly stdout: Writable; readonly stderr: Writable },
+  taker?: Taker,
 ): Promise<number> {
   const { stdin } = own;
+  if (taker !== undefined && command.pipes !== undefined) letGo(command.stdout, command.pipes, taker);
   stdin.pipe(command.stdin);
   // A terminal that is gone has no more to say.
   stdin.on('error', () => command.stdin.end());
@@ -31,12 +36,21 @@ export async function relay(
   }
 }
 
+function letGo(stdout: Readable, pipes: Pick<PipeStreams, 'release'>, taker: Taker): void {
+  let writtenBytes = 0;
+  stdout.on('data', (chunk: Buffer) => (writtenBytes += chunk.length));
+  void taker.taken.then(() => {
+    pipes.release();
+    taker.released(writtenBytes);
+  });
+}
+
 /** Resolves when everything is written; rejects when it cannot be. */
 function deliver(from: Readable, to: Writable): Promise<void> {
   return new Promise((resolve, reject) => {
     to.on('error', reject);
     // What is written last is written after all else.
-    from.on('end', () => to.write('', () => resolve()));
+    for (const over of ['end', 'close']) from.on(over, () => to.write('', () => resolve()));
     from.pipe(to, { end: false });
   });
 }

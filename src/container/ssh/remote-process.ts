@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { CaiError } from '../../errors';
-import type { OpenPipes } from '../engine/engine';
-import { streamsOf } from './pipes';
+import { streamsOf, type OpenPipes, type PipeStreams } from '../../system/streams/pipe-streams';
 import { openOutput } from './window';
 
 /** The signals that can be sent to a command. */
@@ -21,6 +20,8 @@ export interface RemoteProcess {
   readonly stdout: Readable;
   /** Must be read or resumed, like `stdout`. */
   readonly stderr: Readable;
+  /** What `stdin` and `stdout` are, where they are pipes, so that another program can take them. */
+  readonly pipes?: Pick<PipeStreams, 'descriptors' | 'release'> | undefined;
   /** For the command and its process group; nothing once the command has ended. */
   signal(name: RemoteSignal): void;
   /** Tells a new size of the terminal. */
@@ -83,6 +84,7 @@ export async function startProcess(
     stdin: direct?.stdin ?? channel,
     stdout: direct?.stdout ?? stdout,
     stderr,
+    pipes: direct,
     signal(name) {
       if (!isOpen) return;
       if (pid === '') _client._protocol.signal(outgoing.id, name);

@@ -2,7 +2,8 @@
 import type { Duplex } from 'node:stream';
 import { CaiError, messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
-import { NotYet, type OpenPipes } from '../engine/engine';
+import type { OpenPipes } from '../../system/streams/pipe-streams';
+import { NotYet } from '../engine/engine';
 
 /** Where a container's sshd is, and by what it is known. */
 export interface SshTarget {

@@ -2,11 +2,11 @@
 import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, constants, cpSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
+import { constants, cpSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
-import { streamsOf, type PipeStreams } from '../../../src/container/ssh/pipes';
+import { streamsOf, type PipeStreams } from '../../../src/system/streams/pipe-streams';
 import { encodeHeader } from '../../../src/container/ssh/remote-command';
 import { newFolder } from '../../support/temp-folder';
 
@@ -114,56 +114,5 @@ describeOnLinux('a command with pipes', () => {
     command.program.stdin.end('what it reads');
 
     expect(await all).toBe('what it reads');
-  });
-});
-
-describeOnLinux('the streams of pipes', () => {
-  test('end when told so, after what was written, though somebody holds the other ends', async () => {
-    const path = join(folder, 'pipe');
-    execFileSync('mkfifo', [path]);
-    const output = openSync(path, O_RDONLY | O_NONBLOCK);
-    const held = openSync(path, O_WRONLY);
-    // Nobody reads it.
-    const input = openSync(path, O_WRONLY | O_NONBLOCK);
-    const streams = streamsOf({ input, output });
-    writeSync(held, 'the first');
-    expect(String(await once(streams.stdout, 'data'))).toBe('the first');
-    const rest = text(streams.stdout);
-
-    writeSync(held, 'the last');
-    streams.end();
-    writeSync(held, 'too late');
-
-    expect(await rest).toBe('the last');
-    closeSync(held);
-  });
-
-  test('end though somebody writes on without an end', async () => {
-    const path = join(folder, 'pipe');
-    execFileSync('mkfifo', [path]);
-    const output = openSync(path, O_RDONLY | O_NONBLOCK);
-    const writer = spawn('sh', ['-c', 'exec cat /dev/zero > "$0"', path], { stdio: 'ignore' });
-    const streams = streamsOf({ input: openSync(path, O_WRONLY | O_NONBLOCK), output });
-    await once(streams.stdout, 'readable');
-
-    streams.end();
-
-    expect((await buffer(streams.stdout)).length).toBeGreaterThan(0);
-    await once(writer, 'exit');
-  });
-
-  test('have nothing to say of a command that reads no more', async () => {
-    const path = join(folder, 'pipe');
-    execFileSync('mkfifo', [path]);
-    const output = openSync(path, O_RDONLY | O_NONBLOCK);
-    const streams = streamsOf({ input: openSync(path, O_WRONLY | O_NONBLOCK), output });
-    streams.stdout.destroy();
-    await once(streams.stdout, 'close');
-
-    const closed = new Promise((resolve) => streams.stdin.on('close', resolve));
-    streams.stdin.write('anything');
-
-    await closed;
-    expect(streams.stdin.destroyed).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Duplex, PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { OpenPipes } from '../../../src/container/engine/engine';
+import type { OpenPipes } from '../../../src/system/streams/pipe-streams';
 import { newFolder } from '../../support/temp-folder';
 import { SshConnection } from '../../../src/container/ssh/ssh';
 import { startProcess, type RemoteProcess } from '../../../src/container/ssh/remote-process';

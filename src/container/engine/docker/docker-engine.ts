@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers';
 import type Docker from 'dockerode';
 import { CaiError, type FailureCode } from '../../../errors';
 import type { Host } from '../../../system/host';
+import type { OpenPipes } from '../../../system/streams/pipe-streams';
 import { isGoing, type ContainerInfo } from '../container-info';
 import type { ContainerProcess } from '../container-processes';
 import {
@@ -15,7 +16,6 @@ import {
   type Labels,
   type ListedContainer,
   type ListedVolume,
-  type OpenPipes,
 } from '../engine';
 import type { ImageStore } from '../image-store';
 import type { DiskUse, EngineAbout } from '../engine-info';

@@ -11,7 +11,8 @@ import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pathOnly, placeOf } from '../../../system/files/descriptor';
-import { NotYet, type OpenPipes } from '../engine';
+import type { OpenPipes } from '../../../system/streams/pipe-streams';
+import { NotYet } from '../engine';
 
 /** Nobody can read this program, and so nobody inside can trace it, from its first moment on. */
 const enter = ['/usr/sbin/sshd', '-i', '-e', '-f', '/run/cai/sshd_config'] as const;
@@ -42,9 +43,12 @@ export async function pipesInto(
   env: NodeJS.ProcessEnv,
 ): Promise<OpenPipes | undefined> {
   const input = await openPipe(await find(`${name}.in`, pid, env), constants.O_WRONLY);
-  const output = await openPipe(await find(`${name}.out`, pid, env), constants.O_RDONLY);
-  if (input !== undefined && output !== undefined) return { input, output };
-  for (const each of [input, output]) if (each !== undefined) closeSync(each);
+  if (input === undefined) return undefined;
+  const output = await find(`${name}.out`, pid, env)
+    .then((found) => openPipe(found, constants.O_RDONLY))
+    .catch(() => undefined);
+  if (output !== undefined) return { input, output };
+  closeSync(input);
   return undefined;
 }
 

@@ -1,19 +1,29 @@
-/** A command's stdin and stdout by named pipes of its container, past sshd. */
-import { readSync } from 'node:fs';
+/** A command's stdin and stdout by named pipes, past the programs that have started it. */
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { errorCodeOf } from '../../errors';
-import type { OpenPipes } from '../engine/engine';
 
 /** What the kernel keeps in a pipe is read in pieces of so many bytes. */
 const pieceBytes = 64 * 1024;
 /** A pipe holds no more than that many of them. Source: pipe(7), /proc/sys/fs/pipe-max-size. */
 const mostPieces = 16;
 
+/** Our ends of the pipes that are a command's stdin and stdout, as open descriptors that do not block. */
+export interface OpenPipes {
+  /** To write to its stdin. */
+  readonly input: number;
+  /** To read its stdout. */
+  readonly output: number;
+}
+
 /** Our ends of a command's pipes. */
 export interface PipeStreams {
   readonly stdin: Writable;
   readonly stdout: Readable;
+  readonly descriptors: OpenPipes;
+  /** Closes both, because another program has taken them. What `stdout` has read and not given yet is given before. */
+  release(): void;
   /**
    * Ends both, after what the command has written: for when it has ended, or is lost. Something else in the container may
    * hold its ends open.
@@ -21,12 +31,35 @@ export interface PipeStreams {
   end(): void;
 }
 
+/** Opens once more what another process of this user has open, `undefined` where that cannot be. */
+export function openPipesOf(pid: number, { input, output }: OpenPipes): OpenPipes | undefined {
+  const opened: number[] = [];
+  try {
+    for (const [descriptor, way] of [
+      [input, constants.O_WRONLY],
+      [output, constants.O_RDONLY],
+    ] as const) {
+      const own = openSync(`/proc/${pid}/fd/${descriptor}`, way | constants.O_NONBLOCK);
+      opened.push(own);
+      if (!fstatSync(own).isFIFO()) throw new Error('not a pipe');
+    }
+    return { input: opened[0]!, output: opened[1]! };
+  } catch {
+    // It has ended, or there is no such way on this system.
+    for (const each of opened) closeSync(each);
+    return undefined;
+  }
+}
+
 /** The streams of open pipes, which they close. */
-export function streamsOf({ input, output }: OpenPipes): PipeStreams {
+export function streamsOf(descriptors: OpenPipes): PipeStreams {
+  const { input, output } = descriptors;
   const stdin = new Socket({ fd: input, readable: false, writable: true });
   // What is written when the command has ended may be lost.
   stdin.on('error', () => undefined);
   const stdout = new Socket({ fd: output, readable: true, writable: false });
+  // It is closed then.
+  stdout.on('error', () => undefined);
   let isOver = false;
   const push = stdout.push.bind(stdout);
   // Nothing comes after the end.
@@ -38,6 +71,13 @@ export function streamsOf({ input, output }: OpenPipes): PipeStreams {
   return {
     stdin,
     stdout,
+    descriptors,
+    release() {
+      stdin.destroy();
+      stdout.pause();
+      stdout.read();
+      stdout.destroy();
+    },
     end() {
       stdin.destroy();
       if (isOver || stdout.destroyed) return;
