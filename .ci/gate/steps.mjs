@@ -96,13 +96,13 @@ export const phases = [
           inputs,
           retry: true,
         }),
+        suite('page', 300, ['node', 'test/browser/run.mjs'], 'test/browser'),
       ],
       [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
         suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], 'test/agents'),
         suite('gate', 200, ofGate, 'test/gate', { inputs: ['.ci', 'package-lock.json', 'test/support'] }),
         suite('package', 200, ['npm', 'run', '-s', '--ignore-scripts', 'test:package', '--'], 'test/package'),
-        suite('page', 300, ['node', 'test/browser/run.mjs'], 'test/browser'),
         suite('cuts', 600, ['npx', 'jest'], 'test/served/server/cuts.test.ts', {
           filters: ['test/served/server/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },

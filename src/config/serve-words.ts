@@ -16,7 +16,7 @@ export const personName: Kind<string> = {
   read: (value) => (typeof value === 'string' && isPersonName(value) ? value : undefined),
 };
 
-/** The same, but a list without elements is none. */
+/** The same, but a list without elements counts as no list. */
 function filled<T>(kind: Kind<readonly T[]>): Kind<readonly T[]> {
   const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
   return { ...kind, read: (value, base) => (isFilled(value) ? kind.read(value, base) : undefined) };

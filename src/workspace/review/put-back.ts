@@ -91,7 +91,7 @@ function takeAway(place: string, to: string): string | undefined {
 /** Removes the folders on the way to a path that are empty now. */
 function removeEmpty(folder: string, path: string): void {
   for (let parent = posix.dirname(path); parent !== '.'; parent = posix.dirname(parent)) {
-    // A repository without it is none.
+    // git takes no folder without it for a repository.
     if (posix.basename(parent) === '.git') return;
     try {
       inFolderOf(folder, parent, fs.rmdirSync);

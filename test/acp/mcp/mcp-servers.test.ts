@@ -45,6 +45,13 @@ function given(
   script = 'cat',
   attempts = 1,
   hostPorts: readonly number[] = [],
+  {
+    tell = (text: string): unknown => told.push(text),
+    helper = (args: readonly string[]): [string, ...string[]] => {
+      started.push([...args]);
+      return ['sh', '-c', `${script} > /dev/null`];
+    },
+  } = {},
 ): void {
   [started, told] = [[], []];
   servers = new McpServers({
@@ -55,11 +62,8 @@ function given(
     },
     agent: { name: 'claude' },
     host: { env: process.env },
-    log: logTo((text) => text.startsWith('MCP') && told.push(text)),
-    helper: (args) => {
-      started.push([...args]);
-      return ['sh', '-c', `${script} > /dev/null`];
-    },
+    log: logTo((text) => text.startsWith('MCP') && tell(text)),
+    helper,
   });
 }
 
@@ -296,15 +300,8 @@ describe('a program of the container', () => {
     writeFileSync(join(root, 'own.js'), '');
     const tellings = new EventEmitter();
     const lines = on(tellings, 'told');
-    servers = new McpServers({
-      config: {
-        mcp: { forwardLoopback: true, hostServers: [] },
-        network: { hostPorts: [] },
-        restart: policy(1),
-      },
-      agent: { name: 'claude' },
-      host: { env: process.env },
-      log: logTo((text) => text.startsWith('MCP') && tellings.emit('told', text)),
+    given({}, '', 1, [], {
+      tell: (text) => tellings.emit('told', text),
       // The container is this machine without that file.
       helper: (args) => {
         rmSync(file);

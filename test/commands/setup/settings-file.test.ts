@@ -10,35 +10,12 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
-import { userWith, type CliResult } from '../../support/cli';
-import { runHere } from '../../support/cli-here';
+import { newSettingsWorld, type SettingsWorld } from './settings-world';
 
-const settings: Readonly<Record<string, string>> = {
-  zed: '.config/zed/settings.json',
-  vscode: '.config/Code/User/settings.json',
-  vscodium: '.config/VSCodium/User/settings.json',
-  cursor: '.config/Cursor/User/settings.json',
-  jetbrains: '.jetbrains/acp.json',
-};
-
-let home: string;
-let user: ReturnType<typeof userWith>;
-beforeEach(() => {
-  user = userWith('');
-  home = user.env!.HOME!;
-});
-
-async function setup(...args: string[]): Promise<CliResult> {
-  return await runHere(['setup', ...args], user);
-}
-
-function fileOf(editor: string, content?: string | Buffer): string {
-  const file = join(home, settings[editor]!);
-  if (content === undefined) return file;
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, content);
-  return file;
-}
+let home: SettingsWorld['home'];
+let setup: SettingsWorld['setup'];
+let fileOf: SettingsWorld['fileOf'];
+beforeEach(() => ({ home, setup, fileOf } = newSettingsWorld()));
 
 test('keeps comments and all else, and the file as it was beside it', async () => {
   const before =

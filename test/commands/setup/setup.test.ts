@@ -1,36 +1,15 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { editors, neovimLines, type AgentEntry } from '../../../src/commands/setup/editors';
-import { userWith, type CliResult } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
+import { newSettingsWorld, settings, type SettingsWorld } from './settings-world';
 
-const settings: Readonly<Record<string, string>> = {
-  zed: '.config/zed/settings.json',
-  vscode: '.config/Code/User/settings.json',
-  vscodium: '.config/VSCodium/User/settings.json',
-  cursor: '.config/Cursor/User/settings.json',
-  jetbrains: '.jetbrains/acp.json',
-};
-
-let home: string;
-let user: ReturnType<typeof userWith>;
-beforeEach(() => {
-  user = userWith('');
-  home = user.env!.HOME!;
-});
-
-async function setup(...args: string[]): Promise<CliResult> {
-  return await runHere(['setup', ...args], user);
-}
-
-function fileOf(editor: string, content?: string | Buffer): string {
-  const file = join(home, settings[editor]!);
-  if (content === undefined) return file;
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, content);
-  return file;
-}
+let home: SettingsWorld['home'];
+let user: SettingsWorld['user'];
+let setup: SettingsWorld['setup'];
+let fileOf: SettingsWorld['fileOf'];
+beforeEach(() => ({ home, user, setup, fileOf } = newSettingsWorld()));
 
 const commandsOf = (value: unknown): string => JSON.stringify(value);
 

@@ -26,7 +26,7 @@ export class OwnTokens {
       .map(({ label, created, expires, used }) => ({ label, created, expires, used }));
   }
 
-  /** A new one, which is kept nowhere. Rejects with `CaiError('USAGE')` for a label that is none or taken, and for too many. */
+  /** A new one, which is kept nowhere. Rejects with `CaiError('USAGE')` for a label that is not valid or is taken, and for too many. */
   async make(label: string): Promise<string> {
     if (!labelForm.test(label))
       throw new CaiError('USAGE', 'the name of a token has 1 to 40 characters that can be seen: choose one');

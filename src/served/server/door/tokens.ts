@@ -270,7 +270,7 @@ function isRecord(value: unknown): value is TokenRecord {
   );
 }
 
-/** False once it has expired, and for a time that is none. */
+/** False once it has expired, and for what is no time. */
 function isGood({ expires }: TokenRecord): boolean {
   return expires === undefined || Date.now() < Date.parse(expires);
 }

@@ -10,7 +10,7 @@ const form = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?)([-?+])((?:[^{}]|\$\
 /** Longest text that all files and values together become: a short file can name a long value often. */
 const maxLength = 2 ** 20;
 
-/** The text of a file; `undefined`: it does not exist. Fails with `CaiError('CONFIG')` for one that is none of the workspace. */
+/** The text of a file; `undefined`: it does not exist. Fails with `CaiError('CONFIG')` for one outside the workspace. */
 export type Read = (path: string) => string | undefined;
 
 /** Those that files of the workspace set: none of this machine gets in. */

@@ -13,7 +13,7 @@ export class Entry {
     private readonly folder: string,
   ) {}
 
-  /** An empty one is none. Throws `NO_ENGINE` if it is no text. */
+  /** An empty one counts as no file. Throws `NO_ENGINE` if it is no text. */
   text(key: string): string | undefined {
     const value = this.value(key);
     if (value === undefined || value === null || value === '') return undefined;
