@@ -68,13 +68,24 @@ function sumLine({ passed, failed, skipped }) {
   return `${passed} passed, ${failed.length} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
-/** Ends the services; each of them does nothing if it does not run. */
+/** Ends a service; does nothing if it does not run. */
+async function endService(script) {
+  const log = join(logs, 'clean-up.log');
+  const defect = await limited([script, 'stop'], { env: environment, log, limitMs: cleanUpMs });
+  if (defect !== undefined) print(`${script} stop: ${defect}\n${shown(lastLines(log, shownOfStep))}`);
+}
+
 async function cleanUp() {
-  for (const script of services.splice(0)) {
-    const log = join(logs, 'clean-up.log');
-    const defect = await limited([script, 'stop'], { env: environment, log, limitMs: cleanUpMs });
-    if (defect !== undefined) print(`${script} stop: ${defect}\n${shown(lastLines(log, shownOfStep))}`);
-  }
+  for (const script of services.splice(0)) await endService(script);
+}
+
+/** Ends the service of a step if nobody needs it any more: it would take time from others. What has failed needs it again. */
+async function endUnneeded({ name, script }) {
+  const isDone = (step) => outcomes.get(step.name)?.failed.length === 0;
+  const users = steps.filter(({ needs = [] }) => needs.includes(name));
+  if (!services.includes(script) || !users.every(isDone)) return;
+  services.splice(services.indexOf(script), 1);
+  await endService(script);
 }
 
 /** A service is started at the second attempt if need be, and what it tells of itself is for all later steps. */
@@ -174,6 +185,7 @@ async function playPhase({ name, lanes }) {
   print(`\n== ${name}`);
   const playLane = async (lane) => {
     for (const step of lane) await play(step);
+    for (const step of lane) await endUnneeded(step);
   };
   await Promise.all(lanes.map(playLane));
   print(`== ${name}: ${seconds(since)}, ${usedSince(before)}`);

@@ -139,7 +139,7 @@ test('a suite that ends in the middle has told what it had found, and the rest o
   expect(status).toBe(1);
 });
 
-test('a service is started for who needs it, tells of itself, and is ended', () => {
+test('a service is started for who needs it, tells of itself, and is ended when nobody needs it any more', () => {
   const script = `#!/bin/bash
 case $1 in
   start) [[ -e mark ]] || { touch mark; exit 1; } ;;
@@ -149,8 +149,10 @@ esac`;
   const service = { name: 'service', limitS: 600, script: './service.sh' };
   const needs = (told: string) => suite({ needs: ['service'], env: { WANTED: told } });
   const check = `test('is told', () => expect(process.env.TOLD).toBe(process.env.WANTED));`;
+  const isEnded = plain('[[ $(<mark) == stop ]]', { name: 'after' });
   const project = new Project({ 'service.sh': script, 'a.test.js': check }, [
     phase(plain('chmod 755 service.sh'), service, needs('told')),
+    phase(isEnded),
   ]);
 
   const { lines, status } = project.run();
