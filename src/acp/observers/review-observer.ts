@@ -10,9 +10,42 @@ import type { SessionObserver } from '../sessions/observer';
 import { named, tellInThread } from '../relay/thread';
 import { isInside } from '../../system/paths/is-inside';
 
+/** How often as long as a look has taken no other is made: all sessions wait meanwhile. */
+const restFactor = 9;
+
+/** Looks that came too soon are made later, one for each session. */
+class Looks {
+  readonly #late = new Map<AgentSession, () => void>();
+  #restsUntil = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  make(session: AgentSession, look: () => void): void {
+    const beganAt = performance.now();
+    if (beganAt < this.#restsUntil) {
+      this.#late.set(session, look);
+      this.#timer ??= setTimeout(() => this.#makeLate(), this.#restsUntil - beganAt).unref();
+      return;
+    }
+    this.#late.delete(session);
+    look();
+    const endedAt = performance.now();
+    this.#restsUntil = endedAt + restFactor * (endedAt - beganAt);
+  }
+
+  drop(session: AgentSession): void {
+    this.#late.delete(session);
+  }
+
+  #makeLate(): void {
+    this.#timer = undefined;
+    for (const [session, look] of [...this.#late]) this.make(session, look);
+  }
+}
+
 /** Follows the sessions of one proxy whose agents run in containers. */
 export class ReviewObserver implements SessionObserver {
   readonly #watches = new Map<string, Watch>();
+  readonly #looks = new Looks();
 
   /** `host` has the folder of our records. */
   constructor(
@@ -30,9 +63,13 @@ export class ReviewObserver implements SessionObserver {
     );
   }
 
-  /** The user is told before the editor gets the answer. */
+  /** The user is told before the editor gets the answer, unless turns follow each other faster than anybody can read. */
   onPromptOver(session: AgentSession): void {
-    this.#safely(() => this.#look(session));
+    this.#looks.make(session, () => this.#safely(() => this.#look(session)));
+  }
+
+  onClose(session: AgentSession): void {
+    this.#looks.drop(session);
   }
 
   #tellSockets(session: AgentSession, root: string): void {

@@ -17,8 +17,12 @@ let root: string;
 let said: string[];
 let core: { isEditorGone: boolean; editorCapabilities: object; log: typeof noLog };
 let observer: ReviewObserver;
+/** In milliseconds, as each look at the clock finds it. */
+let clock: () => number;
 
 beforeEach(() => {
+  clock = () => 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => clock());
   host = new Host({ HOME: newFolder() });
   root = newFolder();
   said = [];
@@ -76,6 +80,30 @@ test('the end of a turn tells what the agent has made, in the same turn of the e
   expect(text).toContain('Made or changed: `.vscode/tasks.json`.');
   expect(more).toEqual([]);
   expect(await turn(session)).toEqual([]);
+});
+
+test('turns that follow each other at once have one look between them, and the last one has its own', async () => {
+  const [session, other] = [opened(), opened()];
+  await turn(session);
+  let [nowMs, lookMs] = [0, 10];
+  clock = () => (nowMs += lookMs);
+  await turn(session);
+  lookMs = 0;
+  jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate'] });
+  writeFileSync(join(root, '.envrc'), '');
+  observer.onPromptOver(session);
+  observer.onPromptOver(other);
+  observer.onPromptOver(session);
+  observer.onClose(other);
+
+  nowMs += 89;
+  jest.advanceTimersByTime(89);
+  expect(said).toEqual([]);
+  nowMs += 1;
+  jest.advanceTimersByTime(1);
+  jest.useRealTimers();
+
+  expect(said).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
 });
 
 test('the end of each turn tells what is too much to look at', async () => {
