@@ -79,13 +79,13 @@ async function cleanUp() {
   for (const script of services.splice(0)) await endService(script);
 }
 
-/** Ends the service of a step if nobody needs it any more: it would take time from others. What has failed needs it again. */
+/** Ends the service of a step if nobody needs it any more: it takes time from other lanes. What has failed needs it again. */
 async function endUnneeded({ name, script }) {
   const isDone = (step) => outcomes.get(step.name)?.failed.length === 0;
   const users = steps.filter(({ needs = [] }) => needs.includes(name));
   if (!services.includes(script) || !users.every(isDone)) return;
-  services.splice(services.indexOf(script), 1);
   await endService(script);
+  services.splice(services.indexOf(script), 1);
 }
 
 /** A service is started at the second attempt if need be, and what it tells of itself is for all later steps. */

@@ -4,14 +4,20 @@
  */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { openPipesOf, streamsOf, type OpenPipes, type PipeStreams } from '../system/streams/pipe-streams';
+import {
+  inputOf,
+  openPipesOf,
+  outputOf,
+  type OpenPipes,
+  type PipeOutput,
+} from '../system/streams/pipe-streams';
 import { TurnWriter } from '../system/streams/turn-writer';
 import type { Line } from '../rpc/splice';
 
 /** Who is told of an agent's streams. */
 export interface StreamsOwner {
   onData(chunk: Buffer): void;
-  /** stdout of the process has ended; the process may not have. Not told of pipes. */
+  /** stdout of the process has ended; the process may not have. Once pipes are taken, nobody is told. */
   onEnd(): void;
   /** The process is over, and so is all output. */
   onClose(): void;
@@ -23,7 +29,10 @@ export class AgentStreams {
   #stdin!: Writable;
   #input!: TurnWriter;
   #stdout!: Readable;
-  #pipes: PipeStreams | undefined;
+  /** The agent's own, once they are taken. */
+  #pipes: OpenPipes | undefined;
+  /** Once the process reads it no more: two readers would share out what comes. */
+  #output: PipeOutput | undefined;
   #isPaused = false;
   #readBytes = 0;
   /** How much of the agent's output its process passes on, before the rest comes by the pipes. */
@@ -37,7 +46,9 @@ export class AgentStreams {
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.on('error', () => undefined);
     this.#writeTo(child.stdin);
     this.#readFrom(child.stdout);
-    child.stdout.on('end', () => this.#pipes ?? owner.onEnd());
+    child.stdout.on('end', () => {
+      if (!this.areTaken) owner.onEnd();
+    });
     child.on('close', () => this.#close());
   }
 
@@ -46,10 +57,9 @@ export class AgentStreams {
    * written before.
    */
   take(descriptors: OpenPipes): boolean {
-    const opened = openPipesOf(this.child.pid!, descriptors);
-    if (opened === undefined) return false;
-    this.#pipes = streamsOf(opened);
-    this.#writeTo(this.#pipes.stdin);
+    this.#pipes = openPipesOf(this.child.pid!, descriptors);
+    if (this.#pipes === undefined) return false;
+    this.#writeTo(inputOf(this.#pipes.input));
     return true;
   }
 
@@ -110,19 +120,20 @@ export class AgentStreams {
   }
 
   #turnToPipes(): void {
-    const { child } = this;
-    if (this.#pipes === undefined || this.#stdout !== child.stdout) return;
+    if (this.#pipes === undefined || this.#output !== undefined) return;
     if (this.#readBytes < this.#passedOnBytes) return;
     // Its end is waited for.
-    child.stdout.resume();
-    this.#readFrom(this.#pipes.stdout);
+    this.child.stdout.resume();
+    this.#output = outputOf(this.#pipes.output);
+    this.#readFrom(this.#output.stdout);
   }
 
   /** The process has ended, and all that it has passed on was read. */
   #close(): void {
     this.released(0);
-    this.#pipes?.end();
-    if (this.#pipes?.stdout.closed === false) this.#pipes.stdout.on('close', () => this.owner.onClose());
+    if (this.areTaken) this.#stdin.destroy();
+    this.#output?.end();
+    if (this.#output?.stdout.closed === false) this.#output.stdout.on('close', () => this.owner.onClose());
     else this.owner.onClose();
   }
 }

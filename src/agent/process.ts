@@ -194,8 +194,10 @@ export class AgentProcess {
         this.#take(status.pipes);
         break;
       case 'lost':
-        // The command does not see what goes past it. A pipe that has broken has taken nothing more.
-        if (this.#streams!.areTaken) status = { ...status, takenBytes: this.sentBytes };
+        if (!this.#streams!.areTaken) break;
+        // The command does not see what goes past it. The agent, which may still live, gets nothing more.
+        this.#streams!.end();
+        status = { ...status, takenBytes: this.sentBytes };
         break;
     }
     this.hear({ kind: 'status', status });

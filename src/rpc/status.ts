@@ -11,7 +11,7 @@ export type AgentStatus =
       readonly kind: 'started';
       readonly image?: string;
       readonly imageName?: string;
-      /** The command's descriptors of the pipes that are the agent's stdin and stdout. `Take` answers, or nothing does. */
+      /** The command's descriptors of the pipes that are the agent's stdin and stdout. Whoever takes them answers with `Take`. */
       readonly pipes?: OpenPipes | undefined;
     }
   /** The command has let go of these pipes. It has itself passed on that much of the agent's output before. */
@@ -179,7 +179,9 @@ export interface Taker {
 export function takerOn(stream: Duplex): Taker {
   return {
     taken: new Promise((resolve) => onLines(stream, (line) => objectIn(line)?.taken === true && resolve())),
-    released: (writtenBytes) => void stream.write(statusLine({ kind: 'released', writtenBytes })),
+    released: (writtenBytes) => {
+      if (stream.writable) stream.write(statusLine({ kind: 'released', writtenBytes }));
+    },
   };
 }
 

@@ -37,6 +37,7 @@ export class AgentRun {
   endCount = 0;
   /** Resolves with the reason when the end is told. */
   readonly ended: Promise<CaiError>;
+  stderr = '';
   readonly #marker = randomUUID();
   #wake: () => void = () => undefined;
 
@@ -60,6 +61,7 @@ export class AgentRun {
     };
     this.process = new AgentProcess({ ...usual, ...options }, (event) => {
       if (event.kind === 'status') this.statuses.push(event.status);
+      if (event.kind === 'stderr') this.stderr += event.text;
       if (event.kind === 'line') {
         this.lines.push(Buffer.isBuffer(event.line) ? event.line.toString() : 'over-long');
         onLine?.(this.lines.at(-1)!);

@@ -13,19 +13,16 @@ const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 let run: AgentRun;
-let stderr: string;
 /** The agent's ends. Like what an agent has started, they stay open when it has ended. */
 let ends: { readonly stdin: number; readonly stdout: number };
 
-/** Starts the process, which passes on the agent's first bytes itself. */
-function start(first = ''): void {
+/** Starts the process, which passes on what the agent says, up to a text. */
+function start(last = ''): void {
   const folder = newFolder();
   const [input, output] = ['in', 'out'].map((name) => join(folder, name)) as [string, string];
   execFileSync('mkfifo', [input, output]);
   ends = { stdin: openSync(input, O_RDONLY | O_NONBLOCK), stdout: openSync(output, O_RDWR) };
-  writeSync(ends.stdout, first);
-  stderr = '';
-  run = new AgentRun({ ...fixture('has-pipes', folder, String(first.length)), hasStatus: true });
+  run = new AgentRun({ ...fixture('has-pipes', folder, last), hasStatus: true });
 }
 
 /** What the agent reads next; '' at the end of its stdin. */
@@ -51,17 +48,25 @@ afterEach(async () => {
 });
 
 (platform() === 'linux' ? describe : describe.skip)('an agent whose pipes are offered', () => {
-  test('is written to and read past the process, after what that has passed on', async () => {
-    start('one\ntw');
+  test('is written to and read past the process, after all that it passes on itself', async () => {
+    start('line 500\nli');
+    const lines = Array.from({ length: 1_000 }, (_, i) => `line ${i}`);
+    const [own, others] = [lines.slice(0, 501), lines.slice(501)];
+    for (const line of own) {
+      writeSync(ends.stdout, `${line}\n`);
+      await turn();
+    }
     await started();
-
     run.send('to it');
     expect(await read()).toBe('to it\n');
-    writeSync(ends.stdout, 'o\nthree\n');
-    await run.line('three');
+    // In the middle of a line.
+    writeSync(ends.stdout, 'li');
+    await turn();
+    writeSync(ends.stdout, `${others.join('\n').slice(2)}\n`);
+    await run.line('line 999');
 
-    expect(run.lines).toEqual(['one', 'two', 'three']);
-    expect(stderr).toBe('');
+    expect(run.lines).toEqual(lines);
+    expect(run.stderr).toBe('');
     expect(run.statuses.map(({ kind }) => kind)).toEqual(['started']);
   });
 
@@ -93,22 +98,18 @@ afterEach(async () => {
     expect(run.lines).toEqual(lines);
   });
 
-  test('may have got at a loss what was sent before its pipe broke, and no more', async () => {
+  test('gets nothing more when it is lost, of which is told how much it may have got', async () => {
     start();
     await started();
     run.send('to it');
-    expect(await read()).toBe('to it\n');
-    closeSync(ends.stdin);
-    ends = { ...ends, stdin: openSync('/dev/null', O_RDONLY) };
-    // The first one finds it broken, as far as anybody can know.
-    run.send('lost');
-    await turn();
-    run.send('lost, too');
-
     process.kill(run.process.pid!, 'SIGUSR2');
-    await run.ended;
+    while (run.statuses.length === 1) await turn();
 
-    expect(run.statuses.at(-1)).toEqual({ kind: 'lost', takenBytes: 'to it\nlost\n'.length });
+    run.send('too late');
+
+    expect([await read(), await read()]).toEqual(['to it\n', '']);
+    expect(run.statuses.at(-1)).toEqual({ kind: 'lost', takenBytes: 'to it\n'.length });
+    await run.ended;
   });
 
   test('has the process between, where the pipes come when it is being stopped', async () => {

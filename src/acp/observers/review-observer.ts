@@ -4,6 +4,7 @@ import type { Host } from '../../system/host';
 import { messageOf } from '../../errors';
 import { hostSocketsIn } from '../../workspace/host-sockets';
 import { Watch, type News } from '../../workspace/review/watch';
+import type { Message } from '../../rpc/message';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from '../relay/core';
 import type { SessionObserver } from '../sessions/observer';
@@ -17,19 +18,33 @@ const restFactor = 9;
 class Looks {
   readonly #late = new Map<AgentSession, () => void>();
   #restsUntil = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #isTimed = false;
 
+  /** `look` calls `taking` with what takes the time. */
   make(session: AgentSession, look: () => void): void {
-    const beganAt = performance.now();
-    if (beganAt < this.#restsUntil) {
+    const restMs = this.#restsUntil - performance.now();
+    if (restMs > 0) {
       this.#late.set(session, look);
-      this.#timer ??= setTimeout(() => this.#makeLate(), this.#restsUntil - beganAt).unref();
+      if (!this.#isTimed) setTimeout(() => this.#makeLate(), restMs).unref();
+      this.#isTimed = true;
       return;
     }
     this.#late.delete(session);
     look();
+  }
+
+  taking(look: () => void): void {
+    const beganAt = performance.now();
+    look();
     const endedAt = performance.now();
     this.#restsUntil = endedAt + restFactor * (endedAt - beganAt);
+  }
+
+  /** Makes the late look of a session, if it has one, at once. */
+  hurry(session: AgentSession): void {
+    const look = this.#late.get(session);
+    this.#late.delete(session);
+    look?.();
   }
 
   drop(session: AgentSession): void {
@@ -37,7 +52,7 @@ class Looks {
   }
 
   #makeLate(): void {
-    this.#timer = undefined;
+    this.#isTimed = false;
     for (const [session, look] of [...this.#late]) this.make(session, look);
   }
 }
@@ -68,6 +83,11 @@ export class ReviewObserver implements SessionObserver {
     this.#looks.make(session, () => this.#safely(() => this.#look(session)));
   }
 
+  onCall(session: AgentSession, { method }: Message): void {
+    if (method === 'session/close' || method === 'session/delete') this.#looks.hurry(session);
+  }
+
+  /** Nobody can be told in it any more: the next look in this workspace finds what a late one would have found. */
   onClose(session: AgentSession): void {
     this.#looks.drop(session);
   }
@@ -96,7 +116,8 @@ export class ReviewObserver implements SessionObserver {
           description: `Too much, or not readable: ${named(crowds)}. What changes there is not noticed, so this is said after each turn.`,
         });
     };
-    watch.look(foldersOf(session), tell, (reason) => this.#failed(reason));
+    const failed = (reason: unknown): void => this.#failed(reason);
+    watch.look(foldersOf(session), tell, failed, (look) => this.#looks.taking(look));
   }
 
   #follow(session: AgentSession): Watch | undefined {

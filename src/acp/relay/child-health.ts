@@ -1,6 +1,6 @@
 /**
- * Notices agents that can never answer, because they or the programs that run them are stopped. An agent that is only
- * silent is well: a turn may think for an hour. Why, and with which limits: docs/decisions/0023-hangs.md.
+ * Notices agents that can never answer, because they are stopped, and those whose `cai exec` is, which has their way to the
+ * network. An agent that is only silent is well: a turn may think for an hour. Why, and with which limits: docs/decisions/0023-hangs.md.
  */
 import { processStat } from '../../system/process-identity';
 import { CaiError } from '../../errors';

@@ -8,7 +8,7 @@ import type { RemoteProcess } from './remote-process';
  * Joins a command to our own streams, byte by byte. The end of stdin is passed on and ends nothing. Resolves with
  * the exit status once all output is written; with 141 as soon as nobody reads stdout: the caller then ends the
  * connection, and so the command. Rejects with `SSH_CONNECT` if the connection is lost, after what had arrived.
- * `taker`: for a command that has `pipes`.
+ * `taker` may take the `pipes` of a command that has some, whose stdout is then no matter here.
  */
 export async function relay(
   command: RemoteProcess,

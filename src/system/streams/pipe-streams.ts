@@ -17,18 +17,22 @@ export interface OpenPipes {
   readonly output: number;
 }
 
-/** Our ends of a command's pipes. */
-export interface PipeStreams {
-  readonly stdin: Writable;
+/** What a command writes to its stdout. */
+export interface PipeOutput {
   readonly stdout: Readable;
+  /**
+   * Ends it after what the command has written: for when it has ended, or is lost. Something else in the container may
+   * hold its end open.
+   */
+  end(): void;
+}
+
+/** Our ends of a command's pipes. `end` ends both. */
+export interface PipeStreams extends PipeOutput {
+  readonly stdin: Writable;
   readonly descriptors: OpenPipes;
   /** Closes both, because another program has taken them. What `stdout` has read and not given yet is given before. */
   release(): void;
-  /**
-   * Ends both, after what the command has written: for when it has ended, or is lost. Something else in the container may
-   * hold its ends open.
-   */
-  end(): void;
 }
 
 /** Opens once more what another process of this user has open, `undefined` where that cannot be. */
@@ -51,23 +55,11 @@ export function openPipesOf(pid: number, { input, output }: OpenPipes): OpenPipe
   }
 }
 
-/** The streams of open pipes, which they close. */
+/** The streams of open pipes, which they close. The output is read from now on. */
 export function streamsOf(descriptors: OpenPipes): PipeStreams {
-  const { input, output } = descriptors;
-  const stdin = new Socket({ fd: input, readable: false, writable: true });
-  // What is written when the command has ended may be lost.
-  stdin.on('error', () => undefined);
-  const stdout = new Socket({ fd: output, readable: true, writable: false });
-  // It is closed then.
-  stdout.on('error', () => undefined);
-  let isOver = false;
-  const push = stdout.push.bind(stdout);
-  // Nothing comes after the end.
-  stdout.push = (chunk: Buffer | null) => {
-    if (isOver) return false;
-    isOver = chunk === null;
-    return push(chunk);
-  };
+  const stdin = inputOf(descriptors.input);
+  const output = outputOf(descriptors.output);
+  const { stdout } = output;
   return {
     stdin,
     stdout,
@@ -80,6 +72,35 @@ export function streamsOf(descriptors: OpenPipes): PipeStreams {
     },
     end() {
       stdin.destroy();
+      output.end();
+    },
+  };
+}
+
+/** The stream of a descriptor, which it closes. */
+export function inputOf(input: number): Writable {
+  const stdin = new Socket({ fd: input, readable: false, writable: true });
+  // What is written when the command has ended may be lost.
+  stdin.on('error', () => undefined);
+  return stdin;
+}
+
+/** The stream of a descriptor, which it closes. It is read from now on. */
+export function outputOf(output: number): PipeOutput {
+  const stdout = new Socket({ fd: output, readable: true, writable: false });
+  // It is closed then.
+  stdout.on('error', () => undefined);
+  let isOver = false;
+  const push = stdout.push.bind(stdout);
+  // Nothing comes after the end.
+  stdout.push = (chunk: Buffer | null) => {
+    if (isOver) return false;
+    isOver = chunk === null;
+    return push(chunk);
+  };
+  return {
+    stdout,
+    end() {
       if (isOver || stdout.destroyed) return;
       for (let count = 0; count < mostPieces; count++) {
         const rest = readNow(output);

@@ -66,20 +66,26 @@ export class Watch {
   /**
    * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the
    * file system is local, else after it has answered, so that a network that is gone keeps nobody waiting. `failed` is
-   * told why that could not be done.
+   * told why that could not be done. `taking` runs what everything else waits for.
    */
-  look(folders: readonly string[], tell: (news: News) => void, failed: (reason: unknown) => void): void {
-    const lookNow = (): void => {
-      try {
-        const all = [...folders, ...baselines.besidesOf(this.state, this.root)];
-        const news = all.map((folder) => this.#newsIn(folder));
-        const changed = news.flatMap((each) => each.changed);
-        const crowds = news.flatMap((each) => each.crowds);
-        if (changed.length + crowds.length > 0) tell({ changed, crowds });
-      } catch (reason) {
-        failed(reason);
-      }
-    };
+  look(
+    folders: readonly string[],
+    tell: (news: News) => void,
+    failed: (reason: unknown) => void,
+    taking = (look: () => void): void => look(),
+  ): void {
+    const lookNow = (): void =>
+      taking(() => {
+        try {
+          const all = [...folders, ...baselines.besidesOf(this.state, this.root)];
+          const news = all.map((folder) => this.#newsIn(folder));
+          const changed = news.flatMap((each) => each.changed);
+          const crowds = news.flatMap((each) => each.crowds);
+          if (changed.length + crowds.length > 0) tell({ changed, crowds });
+        } catch (reason) {
+          failed(reason);
+        }
+      });
     if (this.#isLocal) {
       lookNow();
     } else if (!this.#isProbing) {

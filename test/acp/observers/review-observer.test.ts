@@ -7,6 +7,7 @@ import { Host } from '../../../src/system/host';
 import { ReviewObserver } from '../../../src/acp/observers/review-observer';
 import { recordBaseline } from '../../../src/workspace/protect/baseline';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Message } from '../../../src/rpc/message';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import { newTable, openSession } from '../../support/sessions';
 import { noLog } from '../../agent/agent-run';
@@ -82,24 +83,41 @@ test('the end of a turn tells what the agent has made, in the same turn of the e
   expect(await turn(session)).toEqual([]);
 });
 
+/** Makes a look that takes 10 ms, then a file; returns the present. */
+async function lookedAt(session: AgentSession): Promise<{ nowMs: number }> {
+  const present = { nowMs: 0 };
+  await turn(session);
+  clock = () => (present.nowMs += 10);
+  await turn(session);
+  clock = () => present.nowMs;
+  writeFileSync(join(root, '.envrc'), '');
+  return present;
+}
+
+test('the end of a session has the look that came too soon', async () => {
+  const session = opened();
+  await lookedAt(session);
+  observer.onPromptOver(session);
+  expect(said).toEqual([]);
+
+  observer.onCall(session, { method: 'session/close' } as Message);
+
+  expect(said).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
+});
+
 test('turns that follow each other at once have one look between them, and the last one has its own', async () => {
   const [session, other] = [opened(), opened()];
-  await turn(session);
-  let [nowMs, lookMs] = [0, 10];
-  clock = () => (nowMs += lookMs);
-  await turn(session);
-  lookMs = 0;
+  const present = await lookedAt(session);
   jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate'] });
-  writeFileSync(join(root, '.envrc'), '');
   observer.onPromptOver(session);
   observer.onPromptOver(other);
   observer.onPromptOver(session);
   observer.onClose(other);
 
-  nowMs += 89;
+  present.nowMs += 89;
   jest.advanceTimersByTime(89);
   expect(said).toEqual([]);
-  nowMs += 1;
+  present.nowMs += 1;
   jest.advanceTimersByTime(1);
   jest.useRealTimers();
 

@@ -21,6 +21,7 @@ interface PodEvent {
   readonly reason?: string;
   readonly message?: string;
   readonly count?: number;
+  readonly lastTimestamp?: string;
 }
 
 /** How long a node may take to say that it has not begun with a pod, in milliseconds. */
@@ -116,7 +117,12 @@ export class Pods {
     const times = failures.reduce((sum, { count = 1 }) => sum + count, 0);
     if (times < minPlaceFailures) return undefined;
     // Others may be over: a node can look for the secret of a pod before it is there.
-    return failures.reduce((most, each) => ((each.count ?? 1) >= (most.count ?? 1) ? each : most)).message;
+    const again = failures.filter(({ count = 1 }) => count > 1);
+    const newest = again.reduce<PodEvent | undefined>(
+      (last, each) => ((each.lastTimestamp ?? '') >= (last?.lastTimestamp ?? '') ? each : last),
+      undefined,
+    );
+    return (newest ?? failures.at(-1))?.message;
   }
 
   /** Says that this node of a pod is not reached; `undefined`: it answers, though it may not have begun with the pod. */

@@ -15,7 +15,10 @@ test('a node that fails again and again to begin with a pod says why', async () 
   expect(await placeFailure({ reason: 'Scheduled' }, { ...notMounted, count: 5 })).toBe(notMounted.message);
   const differing = [1, 2, 3, 4].map((each) => ({ ...withoutSandbox, message: `no runtime: ${each}` }));
   expect(await placeFailure(...differing)).toBe('no runtime: 4');
-  expect(await placeFailure({ ...notMounted, count: 3 }, withoutSandbox)).toBe(notMounted.message);
+  const [before, now] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:09Z'];
+  const over = { ...withoutSandbox, count: 9, lastTimestamp: before };
+  const lasting = { ...notMounted, count: 3, lastTimestamp: now };
+  expect(await placeFailure(lasting, over, withoutSandbox)).toBe(notMounted.message);
 });
 
 test('a node whose first attempts have failed may still begin with it', async () => {
