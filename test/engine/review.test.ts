@@ -15,10 +15,10 @@ beforeAll(async () => {
   cai = new Cai(hostileConfig());
 }, buildTimeoutMs);
 
-/** What the editor got in a turn in which the agent ran this, its answer last. */
+/** What the editor got in a turn in which the agent ran this, its answer last. Turns of models are not shorter. */
 async function turn(scene: Scene, script: string): Promise<Json[]> {
   const before = scene.editor.messages.length;
-  await scene.sh(script);
+  await scene.sh(`sleep 0.1; ${script}`);
   return scene.editor.messages.slice(before);
 }
 

@@ -23,8 +23,9 @@ export function storeIn(file?: SessionFile, agent = 'claude'): SessionStore {
 export function newTable(
   file?: SessionFile,
   onClose: (session: AgentSession) => void = () => undefined,
+  onLeaving: (session: AgentSession) => void = () => undefined,
 ): SessionTable {
-  return new SessionTable({ store: storeIn(file), queueBytes, serve: () => undefined, onClose });
+  return new SessionTable({ store: storeIn(file), queueBytes, serve: () => undefined, onLeaving, onClose });
 }
 
 /** The core of a proxy that remembers nothing and serves nothing again; what it answers itself is dropped. */

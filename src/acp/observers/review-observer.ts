@@ -4,15 +4,14 @@ import type { Host } from '../../system/host';
 import { messageOf } from '../../errors';
 import { hostSocketsIn } from '../../workspace/host-sockets';
 import { Watch, type News } from '../../workspace/review/watch';
-import type { Message } from '../../rpc/message';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from '../relay/core';
 import type { SessionObserver } from '../sessions/observer';
-import { named, tellInThread } from '../relay/thread';
+import { hearsNotes, named, tellInThread } from '../relay/thread';
 import { isInside } from '../../system/paths/is-inside';
 
-/** How often as long as a look has taken no other is made: all sessions wait meanwhile. */
-const restFactor = 9;
+/** All sessions wait during a look: before the next one passes so many times what it took, at most these milliseconds. */
+const [restFactor, mostRestMs] = [9, 20];
 
 /** Looks that came too soon are made later, one for each session. */
 class Looks {
@@ -37,7 +36,7 @@ class Looks {
     const beganAt = performance.now();
     look();
     const endedAt = performance.now();
-    this.#restsUntil = endedAt + restFactor * (endedAt - beganAt);
+    this.#restsUntil = endedAt + Math.min(mostRestMs, restFactor * (endedAt - beganAt));
   }
 
   /** Makes the late look of a session, if it has one, at once. */
@@ -45,10 +44,6 @@ class Looks {
     const look = this.#late.get(session);
     this.#late.delete(session);
     look?.();
-  }
-
-  drop(session: AgentSession): void {
-    this.#late.delete(session);
   }
 
   #makeLate(): void {
@@ -78,18 +73,13 @@ export class ReviewObserver implements SessionObserver {
     );
   }
 
-  /** The user is told before the editor gets the answer, unless turns follow each other faster than anybody can read. */
+  /** The user is told before the editor gets the answer, but for a turn that ends within `mostRestMs` of another. */
   onPromptOver(session: AgentSession): void {
     this.#looks.make(session, () => this.#safely(() => this.#look(session)));
   }
 
-  onCall(session: AgentSession, { method }: Message): void {
-    if (method === 'session/close' || method === 'session/delete') this.#looks.hurry(session);
-  }
-
-  /** Nobody can be told in it any more: the next look in this workspace finds what a late one would have found. */
-  onClose(session: AgentSession): void {
-    this.#looks.drop(session);
+  onLeaving(session: AgentSession): void {
+    this.#looks.hurry(session);
   }
 
   #tellSockets(session: AgentSession, root: string): void {
@@ -103,7 +93,7 @@ export class ReviewObserver implements SessionObserver {
 
   #look(session: AgentSession): void {
     const watch = this.#follow(session);
-    if (watch === undefined || this.core.isEditorGone) return;
+    if (watch === undefined) return;
     const tell = ({ changed, crowds }: News): void => {
       if (changed.length > 0)
         tellInThread(this.core, session, {
@@ -117,7 +107,9 @@ export class ReviewObserver implements SessionObserver {
         });
     };
     const failed = (reason: unknown): void => this.#failed(reason);
-    watch.look(foldersOf(session), tell, failed, (look) => this.#looks.taking(look));
+    watch.look(foldersOf(session), tell, failed, (look) => {
+      if (hearsNotes(this.core, session)) this.#looks.taking(look);
+    });
   }
 
   #follow(session: AgentSession): Watch | undefined {

@@ -66,6 +66,7 @@ export class Core {
       store,
       queueBytes,
       serve: (call) => this.serveAgain(call),
+      onLeaving: (session) => this.observers.forEach((each) => each.onLeaving?.(session)),
       onClose: (session) => {
         for (const observer of this.observers) observer.onClose?.(session);
       },

@@ -22,13 +22,19 @@ export function tellInThread(
   session: AgentSession,
   { title, description }: ThreadNote,
 ): void {
-  const { child, owner, editorId: sessionId } = session;
-  const isTold = owner.state === 'open' || (owner.state === 'restoring' && child.state === 'starting');
-  if (core.isEditorGone || !isTold || owner.openPlace !== session) return;
+  const { child, editorId: sessionId } = session;
+  if (!hearsNotes(core, session)) return;
   const update = offers(core.editorCapabilities, 'session.notices')
     ? { sessionUpdate: 'notice', severity: 'warning', title, description }
     : ownMessage(`${title} ${description}`);
   child.deliver(ownUpdateLine(sessionId, update));
+}
+
+/** Whether what `tellInThread` is given now would be written. */
+export function hearsNotes({ isEditorGone }: Pick<Core, 'isEditorGone'>, session: AgentSession): boolean {
+  const { child, owner } = session;
+  const isTold = owner.state === 'open' || (owner.state === 'restoring' && child.state === 'starting');
+  return !isEditorGone && isTold && owner.openPlace === session;
 }
 
 /** Of more files only the number is told. */

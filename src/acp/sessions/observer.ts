@@ -26,6 +26,8 @@ export interface SessionObserver {
    * has none.
    */
   onUpdate?(session: AgentSession, kind: string, update: Message): void;
+  /** The session, in which the user can still be told something, is about to be closed, or opened anew. */
+  onLeaving?(session: AgentSession): void;
   /** The session is not open any more: closed, deleted, or its agent has ended. */
   onClose?(session: AgentSession): void;
   /** All sessions are closed, and the process is about to exit: resolves when nothing is left to write. */

@@ -43,6 +43,8 @@ export interface SessionTableOptions {
   readonly queueBytes: number;
   /** Gets each call that has waited for its session. */
   serve(call: Call): void;
+  /** Gets each session that is about to be closed, or opened anew. */
+  onLeaving(session: AgentSession): void;
   /** Gets each session that no agent has any more. */
   onClose(session: AgentSession): void;
 }
@@ -113,7 +115,10 @@ export class SessionTable {
     const session: AgentSession = { owner, editorId, agentId, child, roots, map, openParams };
     const older = this.of(child).byAgentId.get(agentId);
     if (older !== undefined && older.owner !== owner) this.close(older);
-    if (owner.openPlace !== undefined) this.#unname(owner.openPlace);
+    if (owner.openPlace !== undefined) {
+      this.options.onLeaving(owner.openPlace);
+      this.#unname(owner.openPlace);
+    }
     this.#lost.delete(owner);
     owner.enter(session, state);
     this.of(child).byAgentId.set(agentId, session);
@@ -201,6 +206,7 @@ export class SessionTable {
   }
 
   #end(session: AgentSession): void {
+    this.options.onLeaving(session);
     session.owner.leave();
     this.#prune(session.owner);
     this.options.onClose(session);

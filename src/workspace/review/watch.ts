@@ -66,7 +66,8 @@ export class Watch {
   /**
    * Calls `tell` with what is new in these folders and those beside the workspace, unless nothing is: at once where the
    * file system is local, else after it has answered, so that a network that is gone keeps nobody waiting. `failed` is
-   * told why that could not be done. `taking` runs what everything else waits for.
+   * told why that could not be done. `taking` runs what everything else waits for, unless nobody would hear of it: then it
+   * is news at the next look.
    */
   look(
     folders: readonly string[],

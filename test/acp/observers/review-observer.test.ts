@@ -7,8 +7,8 @@ import { Host } from '../../../src/system/host';
 import { ReviewObserver } from '../../../src/acp/observers/review-observer';
 import { recordBaseline } from '../../../src/workspace/protect/baseline';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
-import type { Message } from '../../../src/rpc/message';
 import type { AgentSession } from '../../../src/acp/sessions/session';
+import type { SessionTable } from '../../../src/acp/sessions/session-table';
 import { newTable, openSession } from '../../support/sessions';
 import { noLog } from '../../agent/agent-run';
 import { newFolder } from '../../support/temp-folder';
@@ -33,7 +33,12 @@ beforeEach(() => {
 });
 
 /** An open session of the workspace, or of none. */
-function opened(cwd = root, hasWorkspace = true, ...more: string[]): AgentSession {
+function opened(
+  cwd = root,
+  hasWorkspace = true,
+  more: readonly string[] = [],
+  table = newTable(),
+): AgentSession {
   const child = {
     root: hasWorkspace ? root : undefined,
     deliver: (line: Buffer) => {
@@ -42,7 +47,7 @@ function opened(cwd = root, hasWorkspace = true, ...more: string[]): AgentSessio
     },
   };
   const roots = [cwd, ...more].map((real) => ({ spelled: real, real, identity: '', isReadOnly: false }));
-  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a', { roots });
+  const session = openSession(table, child as unknown as WorkspaceChild, 'e', 'a', { roots });
   observer.onOpen(session);
   return session;
 }
@@ -94,34 +99,53 @@ async function lookedAt(session: AgentSession): Promise<{ nowMs: number }> {
   return present;
 }
 
-test('the end of a session has the look that came too soon', async () => {
-  const session = opened();
-  await lookedAt(session);
-  observer.onPromptOver(session);
-  expect(said).toEqual([]);
-
-  observer.onCall(session, { method: 'session/close' } as Message);
-
-  expect(said).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
-});
-
 test('turns that follow each other at once have one look between them, and the last one has its own', async () => {
-  const [session, other] = [opened(), opened()];
+  const session = opened();
   const present = await lookedAt(session);
   jest.useFakeTimers({ doNotFake: ['performance', 'setImmediate'] });
   observer.onPromptOver(session);
-  observer.onPromptOver(other);
   observer.onPromptOver(session);
-  observer.onClose(other);
 
-  present.nowMs += 89;
-  jest.advanceTimersByTime(89);
+  present.nowMs += 19;
+  jest.advanceTimersByTime(19);
   expect(said).toEqual([]);
   present.nowMs += 1;
   jest.advanceTimersByTime(1);
   jest.useRealTimers();
 
   expect(said).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
+});
+
+/** A session whose turn has just ended, too early for a look at what it has made. */
+async function quickTurn(table = newTable()): Promise<AgentSession> {
+  const session = opened(root, true, [], table);
+  await lookedAt(session);
+  expect(await turn(session)).toEqual([]);
+  return session;
+}
+
+test.each<[string, (table: SessionTable, session: AgentSession) => void]>([
+  ['is closed', (table, session) => table.close(session)],
+  ['has lost its agent', (table, session) => table.lose(session)],
+  ['is opened anew', (table, { child }) => void openSession(table, child, 'e', 'b')],
+])('a session that %s has the look before that it still lacks', async (_, end) => {
+  const table = newTable(undefined, undefined, (session) => observer.onLeaving(session));
+  const session = await quickTurn(table);
+
+  end(table, session);
+
+  expect(said).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
+});
+
+test('what nobody was told, as the session was closed, is told in the next', async () => {
+  const table = newTable();
+  const session = opened(root, true, [], table);
+  await turn(session);
+  writeFileSync(join(root, '.envrc'), '');
+  table.close(session);
+  expect(await turn(session)).toEqual([]);
+
+  expect(await turn(opened())).toEqual([expect.stringContaining('Made or changed: `.envrc`.')]);
 });
 
 test('the end of each turn tells what is too much to look at', async () => {
@@ -138,7 +162,7 @@ test('the end of each turn tells what is too much to look at', async () => {
 test('a session below the root tells of its folder as well, and of none outside', async () => {
   const folder = join(root, 'app');
   mkdirSync(folder);
-  const session = opened(folder, true, newFolder());
+  const session = opened(folder, true, [newFolder()]);
   await turn(session);
   writeFileSync(join(folder, '.envrc'), '');
   writeFileSync(join(session.roots[1]!.real, '.envrc'), '');
