@@ -1,7 +1,7 @@
 /*
  * `npm run bench`: how fast `cai --acp` is beside a byte pipe, a bare connection and its peers, in one run.
  *
- *   --full         15 rounds instead of 5, and longer measures where length matters; writes
+ *   --full         8 rounds instead of 5, and longer measures where length matters; writes
  *                  bench/results/tables.md and docs/benchmarks.svg, unless only some measures or fewer rounds are taken
  *   --only A,B     only these measures
  *   --rounds N     that many rounds
@@ -22,7 +22,7 @@ import { rotated } from './statistics.cjs';
 
 const print = (text) => process.stdout.write(text);
 /** Fewer are no verdict. */
-const fullRounds = 15;
+const fullRounds = 8;
 /** The measures that are taken unless others are asked for. */
 const usual = Object.keys(measures).filter((name) => measures[name].isExtra !== true);
 const budgets = JSON.parse(readFileSync(join(import.meta.dirname, 'budgets.json'), 'utf8'));
