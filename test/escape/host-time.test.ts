@@ -61,17 +61,18 @@ attempt('an agent has the host read gigabytes at the end of each turn, by indexe
     return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1]);
   };
   const before = await scene.toldOf(
-    `head -c 16777000 /dev/zero > big\n${submodules(250, "os.link('big', name + '/.git/index')")}`,
+    `sleep 0.1; head -c 16777000 /dev/zero > big\n${submodules(250, "os.link('big', name + '/.git/index')")}`,
   );
   const start = read();
-  await scene.sh('true');
+  // One that ends right after another has its look in the next.
+  await scene.sh('sleep 0.1');
   const bytes = read() - start;
   const isTold = before.includes('`s/');
   return reachedIf(bytes > 256 * 2 ** 20 || !isTold, `${bytes} bytes in a turn; told: ${before}`);
 });
 
 attempt('an agent has the host read for ever at the end of a turn, by a table of references', async () => {
-  const told = await scene.toldOf(`mkdir .git/reftable && python3 - <<'END'
+  const told = await scene.toldOf(`sleep 0.1; mkdir .git/reftable && python3 - <<'END'
 table = bytearray(200)
 table[0:5] = b'REFT\\x01'
 table[24:28] = b'r\\x00\\x00\\x64'

@@ -225,10 +225,14 @@ open(
   },
 );
 
+/** As in a turn; one that ends right after another has its look in the next. */
+const toldOf = async (script: string): Promise<string> =>
+  (await scene.toldOf(script)) + (await scene.toldOf('sleep 0.1'));
+
 open('Links that an agent makes in a git folder lead your git to other files.', async () => {
   const profile = join(cai.home, '.profile');
   ownFile(profile, 'of the user\n');
-  const told = await scene.toldOf(`ln -sf ${profile} .git/COMMIT_EDITMSG`);
+  const told = await toldOf(`ln -sf ${profile} .git/COMMIT_EDITMSG`);
   const author = ['-c', 'user.name=a', '-c', 'user.email=a@b'];
   const commit = ['-C', scene.workspace, ...author, 'commit', '--quiet', '--allow-empty', '-m', 'evil'];
   const git = cai.startProgram('git', commit);
@@ -242,14 +246,14 @@ open(
   async () => {
     const tasks = join(scene.workspace, 'packages/app/.vscode/tasks.json');
     ownFile(tasks, '{}');
-    const told = await scene.toldOf('echo evil > packages/app/.vscode/tasks.json');
+    const told = await toldOf('echo evil > packages/app/.vscode/tasks.json');
     return told === '' && readFileSync(tasks, 'utf8') === 'evil\n';
   },
 );
 
 open('What an agent creates between two turns, or removes before a turn ends, is not reported.', async () => {
   const waits = 'read go < go; mkdir .husky && echo evil > .husky/pre-commit; echo made > made';
-  const first = await scene.toldOf(`mkfifo go made && (setsid sh -c '${waits}' > /dev/null 2>&1 &)`);
+  const first = await toldOf(`mkfifo go made && (setsid sh -c '${waits}' > /dev/null 2>&1 &)`);
   await writeFile(join(scene.workspace, 'go'), 'go\n');
   await readFile(join(scene.workspace, 'made'));
   const wasThere = existsSync(join(scene.workspace, '.husky/pre-commit'));

@@ -15,9 +15,9 @@ const workspace = newWorkspace();
 ownFile(join(workspace, 'packages/app/main.ts'), '');
 const scene = sceneFor({ cai, workspace, clientCapabilities: {} });
 
-/** What the user is told in the thread of a turn in which the agent runs this. */
+/** What the user is told of a turn in which the agent runs this. One that ends right after another has its look in the next. */
 async function toldOf(script: string, there = scene): Promise<string> {
-  return await there.toldOf(script);
+  return (await there.toldOf(script)) + (await there.toldOf('sleep 0.1'));
 }
 
 /** Runs `cai review`, which must end soon and by itself. */
