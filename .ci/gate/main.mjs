@@ -28,8 +28,11 @@ const { values: options } = parseArgs({
 });
 /** How often the usual time a nightly run may take. */
 const slowness = options.nightly ? 4 : 1;
-/** How long all of it may take, in milliseconds; after it nothing begins. */
-const allMs = slowness * 44 * 60_000;
+/**
+ * How long all of it may take, in milliseconds; after it nothing begins. A slow machine that has passed nothing yet takes
+ * 50 minutes, and a run that takes more than 90 is ended by who has started it, with no word of what it had found.
+ */
+const allMs = slowness * 80 * 60_000;
 const began = Date.now();
 const environment = {
   ...process.env,
@@ -193,15 +196,17 @@ async function playPhase({ name, lanes }) {
 
 /**
  * Runs again, with nothing beside it, what has failed and can be named: files of a suite, or a step that says so. Returns
- * the names of what passed then.
+ * the names of what has been seen to pass then; what there was no time for, or did not end, has failed.
  */
 async function playAgain({ step, passed, failed, files = [] }) {
   const since = Date.now();
   const again = await run(step, { again: files });
-  const names = new Set(again.failed.map(({ name }) => name));
-  const isNamed = ({ name }) => step.retry || files.some((file) => name.startsWith(`${file}: `));
-  const flaky = failed.filter((each) => isNamed(each) && !names.has(each.name));
-  const still = [...failed.filter((each) => !isNamed(each)), ...again.failed];
+  const isShown = ({ name }) =>
+    step.isSuite ? again.ended?.some((file) => name.startsWith(`${file}: `)) : again.failed.length === 0;
+  const isOf = (all) => (one) => all.some(({ name }) => name === one.name);
+  const flaky = failed.filter((each) => isShown(each) && !isOf(again.failed)(each));
+  const fresh = again.failed.filter((each) => isShown(each) && !isOf(failed)(each));
+  const still = [...failed.filter((each) => !flaky.includes(each)), ...fresh];
   outcomes.set(step.name, { step, ...again, passed: passed + flaky.length, failed: still });
   print(`${step.name}, again: ${seconds(since)}: ${flaky.length} flaky, ${still.length} failed`);
   return flaky.map(({ name }) => name);

@@ -5,14 +5,15 @@ import { relative } from 'node:path';
 /**
  * `passed` and `skipped` count tests; `failed` has one entry for each that failed, and for what counts as one: a file
  * that could not be loaded, one that did not end, files that did not begin, a suite that told nothing. `files` are those
- * to run again, relative to `root`; empty: none can be named. `green` are the others, `{ name, passed, skipped }`.
+ * to run again, relative to `root`; empty: none can be named. `ended`: those of which each test has
+ * come to its end. `green`: those of them that nothing failed in, `{ name, passed, skipped }`.
  * `defect`: how the run failed as a whole, if it did. `slowest` names up to three files that took 30 s or more.
  */
 export function resultsOf(file, root, { defect, mayBeEmpty }) {
   const lines = existsSync(file)
     ? readFileSync(file, 'utf8').split('\n').filter(Boolean).map(JSON.parse)
     : [];
-  const sums = { passed: 0, skipped: 0, failed: [], files: [], green: [] };
+  const sums = { passed: 0, skipped: 0, failed: [], files: [], ended: [], green: [] };
   const begun = new Set(lines.flatMap(({ began }) => began ?? []));
   const planned = lines.reduce((sum, { files = 0 }) => sum + files, 0);
   const fail = (path, name, message) => {
@@ -24,7 +25,8 @@ export function resultsOf(file, root, { defect, mayBeEmpty }) {
     begun.delete(ended);
     const broke = tests.filter(({ status }) => status === 'failed');
     for (const { name, message } of broke) fail(ended, name, message);
-    if (broken !== undefined) fail(ended, 'the file', broken);
+    if (broken === undefined) sums.ended.push(relative(root, ended));
+    else fail(ended, 'the file', broken);
     const passed = tests.filter(({ status }) => status === 'passed').length;
     const skipped = tests.length - passed - broke.length;
     sums.passed += passed;

@@ -110,6 +110,22 @@ test('a test that passes when it is run again is flaky; in a second run it fails
   expect([twice.lines.at(-1), twice.status]).toEqual(['1 passed, 1 failed', 1]);
 });
 
+test('what does not come to its end when it is run again has failed, and is not flaky', () => {
+  const ends = flaky.replace(
+    'expect(isThere)',
+    "if (isThere) process.kill(process.pid, 'SIGKILL');\n  expect(isThere)",
+  );
+  const project = new Project({ 'a.test.js': ends, 'b.test.js': passes }, [
+    phase(plain('rm -f mark'), suite({ command: [...runJest, '--runInBand'] })),
+  ]);
+
+  const { lines, status } = project.run();
+
+  expect(lines.join('\n')).not.toContain('flaky:');
+  expect(lines).toContain('failed: a.test.js: is flaky');
+  expect([lines.at(-1), status]).toEqual(['1 passed, 1 failed', 1]);
+});
+
 test('a step over its limit ends with all that it has started, and the others are told', () => {
   const project = new Project({ 'a.test.js': passes }, [
     phase(plain('sleep 1000 & echo "$!" >mark; echo said; wait', { limitS: 1 })),
