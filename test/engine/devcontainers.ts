@@ -1,4 +1,5 @@
 /** Repositories with a devcontainer.json, and what their containers are asked for. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isKubernetes, isPodman } from './engines';
 import { buildTimeoutMs } from './place';
@@ -25,9 +26,12 @@ export const whose = 'if test -e /from-devcontainer; then echo theirs; else echo
 /** A user whose agent needs no packages: the container is what counts. */
 export const newUser = (): Cai => new Cai('[agent]\ndefault = "plain"\n[agents.plain]\ncommand = ["true"]\n');
 
+/** Their images are found by their content: not those that a test run left which was cut off. */
+const name = randomUUID();
+
 /** A workspace with these files, and a devcontainer.json with these settings. */
 export function newProject(settings: object, files: Files = {}, workspace = newWorkspace()): string {
-  const all = { [devcontainerFile]: { build: { dockerfile: 'Dockerfile' }, ...settings }, ...files };
+  const all = { [devcontainerFile]: { name, build: { dockerfile: 'Dockerfile' }, ...settings }, ...files };
   for (const [path, content] of Object.entries(all))
     ownFile(join(workspace, path), typeof content === 'string' ? content : JSON.stringify(content));
   return workspace;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
   createServer,
@@ -27,6 +28,8 @@ import { docker, folder, ownFile } from './support';
 const marker = `cai-marker-${randomUUID()}`;
 const agent = `test-${process.pid}`;
 const tag = imageTagOf({ agent });
+/** An image that no build of before began with, so that nothing of one is taken: also not where it was cut off. */
+const base = `containai-test-base:${process.pid}`;
 const buildTimeoutMs = 600_000;
 
 let engine: Engine;
@@ -39,6 +42,8 @@ const told: string[] = [];
 const progress = openProgress({ write: (text) => told.push(String(text)) > 0 }, false);
 
 beforeAll(async () => {
+  const dockerfile = `FROM node:22-bookworm-slim\nLABEL run=${randomUUID()}\n`;
+  execFileSync('docker', ['build', '--quiet', '--tag', base, '-'], { input: dockerfile, stdio: 'pipe' });
   engine = await findEngine(new Host(process.env)).connect();
   registry = createServer((from, to) => void answer(from, to)).listen(0, '127.0.0.1');
   proxy = createServer(forward).on('connect', tunnel).listen(0, '127.0.0.1');
@@ -49,8 +54,7 @@ beforeAll(async () => {
   request = {
     agent,
     packages: ['tiny-agent@1.0.0'],
-    // An environment that no other test has made.
-    image: { autoBuild: true, base: 'node:22-bookworm-slim', apt: ['tree'], packages: ['tiny-agent@1.0.0'] },
+    image: { autoBuild: true, base, apt: ['tree'], packages: ['tiny-agent@1.0.0'] },
     network: {
       caFile,
       npmRegistry: `http://127.0.0.1:${portOf(registry)}/${marker}/`,
@@ -70,7 +74,7 @@ afterAll(async () => {
 /** The stages of our builds stay behind as well, for later builds, and have no name. */
 async function imagesOfTest(): Promise<string[]> {
   const nameless = (await docker('images', '--quiet', '--filter', 'dangling=true')).split('\n');
-  const ids = [tag, `${tag}-base`, environmentTag].flatMap((each) => each ?? []);
+  const ids = [tag, `${tag}-base`, environmentTag, base].flatMap((each) => each ?? []);
   for (const id of nameless.filter(Boolean)) {
     // Somebody else may just have removed it.
     if ((await docker('history', '--no-trunc', id).catch(() => '')).includes('tiny-agent')) ids.push(id);
