@@ -536,6 +536,22 @@ describe('what was set in a session', () => {
       { sessionId: 's1', configId: 'how', value: 'plan' },
     ]);
   });
+
+  test('is an option, too, that the agent has changed itself', async () => {
+    const optionsWith = (model: string): Json[] => [
+      { id: 'model', type: 'select', currentValue: model, options: [] },
+      { id: 'other', type: 'boolean', currentValue: true },
+    ];
+    for (const model of ['small', 'large']) {
+      const update = { sessionUpdate: 'config_option_update', configOptions: optionsWith(model) };
+      session.agent.update('s1', update);
+    }
+    await sentBy(world, session.agent);
+
+    expect((await setAgain()).map(({ params }) => params)).toEqual([
+      { sessionId: 's1', configId: 'model', value: 'large' },
+    ]);
+  });
 });
 
 describe('while a session is restored', () => {

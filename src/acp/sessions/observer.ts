@@ -26,7 +26,7 @@ export interface SessionObserver {
    * has none.
    */
   onUpdate?(session: AgentSession, kind: string, update: Message): void;
-  /** The session, in which the user can still be told something, is about to be closed, or opened anew. */
+  /** The session, in which the user can still be told something, is about to be closed, or loaded by `session/load`. */
   onLeaving?(session: AgentSession): void;
   /** The session is not open any more: closed, deleted, or its agent has ended. */
   onClose?(session: AgentSession): void;
@@ -39,8 +39,10 @@ export const settingsObserver: SessionObserver = {
   onOpen({ owner }, { method }, result, isRestored) {
     // A session may be used already, if its agent has sent updates before this answer.
     if (method === 'session/new') owner.isUnused ??= true;
-    // The settings in the answer to a restore are not those that were set last; a new session has the usual ones.
-    else if (!isRestored) owner.settings.readResult(result);
+    // The settings in the answer to a restore are not those that were set last.
+    if (isRestored) return;
+    if (method === 'session/new') owner.settings.readFirst(result);
+    else owner.settings.readResult(result);
   },
 
   onCall({ owner }, call) {

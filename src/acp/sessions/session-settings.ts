@@ -33,6 +33,8 @@ const maxTextBytes = 4_096;
 export class SessionSettings {
   /** In the order in which they were set; none twice. */
   #settings: readonly Setting[] = [];
+  /** The value of each option as the agent has told it last, by its id. */
+  readonly #told = new Map<unknown, unknown>();
   /** Those that the agent has not answered, with the id of the request. */
   #asked: readonly { readonly id: string; readonly setting: Setting }[] = [];
 
@@ -46,6 +48,11 @@ export class SessionSettings {
     if (setting === undefined) return;
     const others = this.#settings.filter((each) => !setsTheSame(each, setting));
     this.#settings = others.length < maxSettings ? [...others, setting] : others;
+  }
+
+  /** The editor has made it: nobody has set what the agent begins with. */
+  readFirst(result: Message): void {
+    for (const { setting } of optionsOf(objectOf(bodyOf(result)))) this.#note(setting);
   }
 
   /** The editor has loaded, resumed or forked it: it is as the agent's result says, which is what the user sees. */
@@ -78,17 +85,32 @@ export class SessionSettings {
     if (kind === 'current_mode_update' || kind === 'config_option_update') this.#keepState(updateOf(update));
   }
 
-  /** Keeps the mode, also where it is an option, and the options that were set before. */
-  #keepState({ currentModeId: modeId, configOptions }: JsonObject): void {
-    this.keep(settingOf('session/set_mode', { modeId }));
-    for (const option of Array.isArray(configOptions) ? configOptions : []) {
-      const { id: configId, type, category, currentValue: value } = objectOf(option);
-      const params = type === 'boolean' ? { configId, type, value } : { configId, value };
-      const setting = settingOf('session/set_config_option', params);
-      const isSet = this.#settings.some((each) => setting !== undefined && setsTheSame(each, setting));
-      if (category === 'mode' || isSet) this.keep(setting);
+  /** Keeps the mode, also where it is an option, and the options that were set before or have another value now. */
+  #keepState(state: JsonObject): void {
+    this.keep(settingOf('session/set_mode', { modeId: state.currentModeId }));
+    for (const { setting, isMode } of optionsOf(state)) {
+      const isSet = this.#settings.some((each) => setsTheSame(each, setting));
+      const isChanged = this.#note(setting);
+      if (isMode || isSet || isChanged) this.keep(setting);
     }
   }
+
+  /** Notes what an option is; true if it was something else before. */
+  #note({ params: { configId, value } }: Setting): boolean {
+    const before = this.#told.get(configId);
+    if (before !== undefined || this.#told.size < maxSettings) this.#told.set(configId, value);
+    return before !== undefined && before !== value;
+  }
+}
+
+/** The options in what an agent tells of a session, as requests that set them; without those that cannot be kept. */
+function optionsOf({ configOptions }: JsonObject): { setting: Setting; isMode: boolean }[] {
+  return (Array.isArray(configOptions) ? configOptions : []).flatMap((option) => {
+    const { id: configId, type, category, currentValue: value } = objectOf(option);
+    const params = type === 'boolean' ? { configId, type, value } : { configId, value };
+    const setting = settingOf('session/set_config_option', params);
+    return setting === undefined ? [] : { setting, isMode: category === 'mode' };
+  });
 }
 
 /** What is kept of params; undefined for what the protocol does not have, or what is too long to be kept. */
