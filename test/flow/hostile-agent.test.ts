@@ -179,6 +179,27 @@ describe('an agent', () => {
     expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
   });
 
+  test.each(['{}', 'null', '7', '{"sessionId":7}'])(
+    'that names no session in a result that has to, %s, has its call fail; the next is served',
+    async (text) => {
+      const { agent, id } = hostile;
+      const result: unknown = JSON.parse(text);
+      const calls = [
+        ['session/new', { cwd: agent.cwd, mcpServers: [] }],
+        ['session/fork', { sessionId: id }],
+      ] as const;
+      for (const [method, params] of calls) {
+        const { response } = await exchange(world, agent, method, params, { result });
+
+        expect(response).toEqual(failure(response.id, -32603));
+        const said = `the agent has answered ${method} without a sessionId`;
+        expect(response).toHaveProperty('error.message', expect.stringContaining(said));
+        const next = await exchange(world, agent, method, params, { result: { sessionId: `next-${text}` } });
+        expect(next.response).toHaveProperty('result.sessionId');
+      }
+    },
+  );
+
   test('cannot fill the screen with an error', async () => {
     const error = { code: -32603, message: `${'x'.repeat(4_095)}${'😀'.repeat(10_000)}`, data: { n: 1 } };
 

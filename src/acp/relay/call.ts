@@ -21,6 +21,8 @@ export interface CallContext {
   readonly map: PathMap;
   /** The session that it is about, if it is open. */
   readonly session?: AgentSession | undefined;
+  /** Why a result cannot be used, if so: then the call fails with that. */
+  readonly refuse?: ((result: Message) => CaiError | undefined) | undefined;
   /** Called with a result before that is passed on to the editor. */
   onResult?(result: Message): void;
   /** Called if there is no result: with the error answer, or with why no answer came; `undefined` for a notification. */

@@ -214,6 +214,11 @@ export class Core {
   #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
     const { request, message } = call;
     const { session } = context;
+    const refusal = answer.isError ? undefined : context.refuse?.(answer);
+    if (refusal !== undefined) {
+      this.#failAtAgent(child, call, context, refusal, undefined);
+      return;
+    }
     if (!answer.isError) context.onResult?.(answer);
     if (session !== undefined)
       for (const observer of this.observers) {

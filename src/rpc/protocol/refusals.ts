@@ -65,9 +65,10 @@ export function forkElsewhere(root = ''): CaiError {
   return new CaiError('WORKSPACE', text);
 }
 
-/** The failure of a `session/new` whose answer names no session. */
-export function noSession(): CaiError {
-  return new CaiError('AGENT_ANSWER', 'the agent has answered session/new without a sessionId');
+/** The failure of a call that makes a session, if its result names none. */
+export function noSession(method: string, result: Message): CaiError | undefined {
+  if (stringOf(result, 'session') !== undefined) return undefined;
+  return new CaiError('AGENT_ANSWER', `the agent has answered ${method} without a sessionId`);
 }
 
 /** The failure of a request that was cancelled before it reached an agent. */

@@ -35,7 +35,7 @@ export interface Restored {
 }
 
 /** A call that opens a session, on its way. */
-interface Opening extends Pick<CallContext, 'map' | 'session'> {
+interface Opening extends Pick<CallContext, 'map' | 'session' | 'refuse'> {
   /** The session that is open by this result; undefined if none is. */
   readonly bind: (result: Message) => AgentSession | undefined;
   /** There is no result. */
@@ -151,13 +151,10 @@ export class SessionOpener {
       this.#send(child, sent, {
         map: place.map,
         session: isNew ? undefined : session,
+        refuse: isNew ? (result) => noSession(method, result) : undefined,
         bind: (result) => {
-          const given = isNew ? sessionIdOf(result) : agentId;
-          if (given === undefined) {
-            resolve({ session, failure: noSession() });
-            return undefined;
-          }
           if (isNew && isWanted()) {
+            const given = sessionIdOf(result)!;
             session = sessions.open(editorId, { ...at, agentId: given });
             sessions.records.update(editorId, { agentId: given });
             onSession(session);
@@ -200,7 +197,7 @@ export class SessionOpener {
     this.mcp.drop(original);
   }
 
-  #send(child: WorkspaceChild, call: Call, { map, session, bind, undo }: Opening): void {
+  #send(child: WorkspaceChild, call: Call, { map, session, refuse, bind, undo }: Opening): void {
     const failed = (): void => {
       this.#drop(call);
       this.children.stopWhenIdle(child);
@@ -209,6 +206,7 @@ export class SessionOpener {
     this.core.toAgent(child, call, {
       map,
       session,
+      refuse,
       onResult: (result) => {
         const opened = bind(result);
         if (opened === undefined) failed();
@@ -235,6 +233,7 @@ export class SessionOpener {
     this.#send(child, call, {
       map: place.map,
       session: forked,
+      refuse: (result) => noSession(call.message.method, result),
       bind: (result) => {
         const opened = this.#bind(child, result, place);
         over();
@@ -244,10 +243,9 @@ export class SessionOpener {
     });
   }
 
-  #bind(child: WorkspaceChild, result: Message, place: SessionPlace): AgentSession | undefined {
+  #bind(child: WorkspaceChild, result: Message, place: SessionPlace): AgentSession {
     const { ids, sessions } = this.core;
-    const agentId = sessionIdOf(result);
-    if (agentId === undefined) return undefined;
+    const agentId = sessionIdOf(result)!;
     const { byAgentId, early } = sessions.of(child);
     const known = byAgentId.get(agentId);
     if (known === undefined || !early.delete(known)) return ids.openNew(child, agentId, place);
