@@ -19,9 +19,10 @@ export async function signIns(facts: Facts): Promise<Finding | undefined> {
   if (config.network.egress === 'open') return undefined;
   const found: OwnVolume[] = [];
   for (const volume of await ownVolumes(client, settings.hostUser.uid)) {
-    const signIn = signInOf(volume.agent, config);
+    // That of a service names the agent, too.
+    const signIn = volume.service === undefined ? signInOf(volume.agent, config) : undefined;
     if (signIn === undefined) continue;
-    const isThere = await withFile(facts, volume, (text) => storedIn(signIn, text) !== undefined);
+    const isThere = await inVolume(facts, volume, (text) => storedIn(signIn, text) !== undefined);
     if (isThere) found.push(volume);
   }
   facts.signedIn = found;
@@ -75,7 +76,7 @@ async function offerMove(facts: Facts, volume: OwnVolume, ask: (question: string
       : `Another sign-in is kept on this machine for ${whose}. Remove the one in the volume, and use that?`;
   // A container may have been started meanwhile.
   if (!(await ask(`${what} ${question}`)) || (await usersOf(facts, volume)) === undefined) return;
-  const isMoved = await withFile(facts, volume, async (text, replace) => {
+  const isMoved = await inVolume(facts, volume, async (text, replace) => {
     const signIn = signInOf(agent, config)!;
     const stored = storedIn(signIn, text);
     if (stored === undefined) return false;
@@ -112,7 +113,7 @@ async function usersOf(facts: Facts, { name, agent }: OwnVolume) {
  * Works with the file in a volume that can hold a sign-in, by a container that has nothing else and is not started: where
  * links inside lead, nothing else can be read or written.
  */
-async function withFile<T>(
+async function inVolume<T>(
   facts: Facts,
   volume: OwnVolume,
   work: (text: string, replace: (text: string) => Promise<void>) => T | Promise<T>,

@@ -20,6 +20,7 @@ interface Given {
   /** Root of the workspace of its container. */
   readonly workspace?: string;
   readonly agent: string;
+  readonly service?: string;
   readonly files?: Record<string, string>;
   readonly state?: string;
 }
@@ -37,14 +38,15 @@ class Volumes {
     private readonly uid: number,
   ) {}
 
-  listVolumes = () => Promise.resolve(Object.entries(this.all).map(([name, { agent }]) => ({ name, labels: this.#labels(agent) }))); // prettier-ignore
+  listVolumes = () => Promise.resolve(Object.entries(this.all).map(([name, given]) => ({ name, labels: this.#labels(given) }))); // prettier-ignore
 
   listContainers = () =>
     Promise.resolve(
-      Object.entries(this.all).flatMap(([name, { agent, state, workspace = '' }]) => {
+      Object.entries(this.all).flatMap(([name, given]) => {
+        const { state, workspace = '' } = given;
         const mounts = [`volume ${name} ${dataFolder} rw`];
         const labels = {
-          ...this.#labels(agent),
+          ...this.#labels(given),
           'containai.spec': JSON.stringify({ mounts }),
           'containai.workspace': workspace,
         };
@@ -75,10 +77,11 @@ class Volumes {
     return await working.finally(() => this.done.push('remove'));
   };
 
-  #labels = (agent: string) => ({
+  #labels = ({ agent, service }: Given) => ({
     'containai.managed': 'true',
     'containai.user': String(this.uid),
     'containai.agent': agent,
+    ...(service !== undefined && { 'containai.service': service }),
   });
 }
 
@@ -116,8 +119,8 @@ async function offered(facts: Facts, answer = true, before = (): void | Promise<
 }
 
 describe('the sign-ins inside', () => {
-  test('are none where no volume is, and no image is needed then', async () => {
-    const { facts, client } = given({ v: { agent: 'opencode' } });
+  test('are none where no volume of an agent that signs in is, and no image is needed then', async () => {
+    const { facts, client } = given({ v: { agent: 'opencode' }, s: { agent: 'claude', service: 'db' } });
     facts.image = undefined;
 
     expect(await signIns(facts)).toEqual({ status: 'ok', detail: 'nobody has signed in' });
