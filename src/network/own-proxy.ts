@@ -61,12 +61,15 @@ export async function tunnelTo(
   signal: AbortSignal,
 ): Promise<{ socket: Socket; servername: string }> {
   const asking = tunnelRequest(proxy, place);
-  const answered = once(asking, 'connect', { signal }) as Promise<[IncomingMessage, Socket]>;
+  const answered = once(asking, 'connect', { signal }) as Promise<[IncomingMessage, Socket, Buffer]>;
   // Errors that come when another has been told.
   asking.on('error', () => undefined).end();
   try {
-    const [{ statusCode }, socket] = await answered;
-    if (statusCode === 200) return { socket, servername: isIP(place.host) === 0 ? place.host : '' };
+    const [{ statusCode }, socket, head] = await answered;
+    if (statusCode === 200) {
+      socket.unshift(head);
+      return { socket, servername: isIP(place.host) === 0 ? place.host : '' };
+    }
     socket.destroy();
     throw new Error(`answers with status ${statusCode} for ${placeText(place)}`);
   } catch (reason) {

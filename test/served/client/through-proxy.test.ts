@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { proxyToServer, tunnelTo } from '../../../src/network';
 import { patienceMs } from '../../support/patience';
 import { certificate } from '../../support/certificate';
@@ -52,6 +53,24 @@ test.each(['http://[', 'http://user:%zz@proxy:1', 'socks5://127.0.0.1:1'])(
   },
 );
 
+/** A proxy that does so with each request for a tunnel, and its address. */
+async function proxyThat(act: (socket: Socket) => void): Promise<{ proxy: Server; way: string }> {
+  const proxy = createServer().on('connect', (_request, socket: Socket) => act(socket));
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  return { proxy, way: `127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+}
+
+const place = { host: 'box.internal', port: 443 };
+
+test('nothing is lost that comes with the answer of a proxy', async () => {
+  const { proxy, way } = await proxyThat((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nfirst'));
+
+  const { socket } = await tunnelTo(place, new URL(`http://${way}`), AbortSignal.timeout(patienceMs));
+
+  expect(await text(socket)).toBe('first');
+  proxy.close();
+});
+
 test.each<[string, (socket: Socket) => void, RegExp]>([
   [
     'refuses',
@@ -60,10 +79,7 @@ test.each<[string, (socket: Socket) => void, RegExp]>([
   ],
   ['hangs up', (socket) => void socket.destroy(), /cannot be used: .*socket hang up/],
 ])('a proxy that %s is named', async (_, act, words) => {
-  const proxy = createServer().on('connect', (_request, socket: Socket) => act(socket));
-  await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  const way = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const place = { host: 'box.internal', port: 443 };
+  const { proxy, way } = await proxyThat(act);
 
   const tunnel = tunnelTo(place, new URL(`http://${way}`), AbortSignal.timeout(patienceMs));
 

@@ -26,8 +26,8 @@ export function pairsOf(words: readonly string[]): Labels {
   return Object.fromEntries(words.map((word) => splitAt(word, '=')));
 }
 
-/** What stands before the first such sign, and what behind it. */
+/** What stands before the first such sign, and what behind it: nothing where there is none. */
 export function splitAt(text: string, sign: string): [before: string, after: string] {
-  const at = text.indexOf(sign);
-  return [text.slice(0, at), text.slice(at + 1)];
+  const [before = '', ...after] = text.split(sign);
+  return [before, after.join(sign)];
 }

@@ -39,7 +39,7 @@ const wanted = { ...configOf([]).kubernetes, volumes };
 const request = {
   name: 'cai-app-1',
   secretName: 'cai-app-1-ab',
-  imageEnv: ['A=old', 'B=$x'],
+  imageEnv: ['A=old', 'B=$x', 'C'],
   plan,
   entries,
   wanted,
@@ -183,7 +183,7 @@ describe('podBody', () => {
     );
     expect(command).toEqual(['$$(A)']);
     const told = containerInfoOf({ ...changed, metadata: made.metadata } as unknown as Pod, wanted);
-    expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'CAI_PORT=2222', 'CAI_FILTER=1']);
+    expect(told.env).toEqual(['A=$(B)$$', 'B=$x', 'C=', 'CAI_PORT=2222', 'CAI_FILTER=1']);
   });
 
   test('goes to the nodes that the user wants, with what that takes', () => {
