@@ -1,6 +1,7 @@
 /** `cai stop`: ends containers, which stay as they are. */
 import type { Host } from '../../system/host';
 import { stopWithServices } from '../../container/services';
+import { isUp } from '../../container/user-containers';
 import { declare } from '../support/command';
 import { tell } from '../support/terminal';
 import { endContainers } from './end-containers';
@@ -25,7 +26,7 @@ whose configuration, image or folders have changed since is recreated, without w
 
 async function stop(options: Options, host: Host, names: readonly string[]): Promise<number> {
   const { engine, containers, none } = await select(names, options, host);
-  const alive = containers.filter(({ state }) => !['exited', 'created', 'dead'].includes(state));
+  const alive = containers.filter(({ state }) => isUp(state));
   if (alive.length === 0)
     tell(`nothing to stop: ${containers.length === 0 ? none : 'no such container runs'}`);
   const hasEnded = await endContainers(engine, alive, {

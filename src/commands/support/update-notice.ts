@@ -1,9 +1,10 @@
 /** A look for a newer version, once a day, while a person works in a terminal. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { name as packageName, version } from '../../../package.json';
 import type { Host } from '../../system/host';
+import { makeFolder } from '../../system/files/make-folder';
 import { safeProgram } from '../../system/paths/safe-program';
 import { unlessFails } from '../../system/unless';
 import { tell } from './terminal';
@@ -45,7 +46,7 @@ export function noticeUpdate(host: Host): void {
 
 /** npm itself asks its registry, and writes into the file, whose time is that of the look. Nothing waits for it. */
 function look(file: string, host: Host): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   const output = openSync(file, 'w', 0o600);
   try {
     const npm = safeProgram('npm', host);
