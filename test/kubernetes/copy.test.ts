@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, lstatSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { inNamespace } from '../engine/cluster';
 import { provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
@@ -108,7 +109,7 @@ test('what is committed and what is not arrives, and the work in the copy comes 
   expect(claims()).toContain(basename(workspace));
   await run(workspace, 'rm', '--force', '--volumes');
   // The cluster takes them away a moment later.
-  while (claims().includes(basename(workspace))) inNamespace('get', 'pods');
+  while (claims().includes(basename(workspace))) await pause(500);
 });
 
 test('a copy that broke off is made anew before a command runs', async () => {

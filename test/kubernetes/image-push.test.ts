@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline';
 import { Registry } from '../../src/container/registry/registry';
 import { Host } from '../../src/system/host';
 import { Cai, docker, folder, ownFile, ownFolder } from '../engine/support';
-import { Place } from './place';
 
 const buildTimeoutMs = 600_000;
 /** Of a registry of our own: the password is "s3cret". */
@@ -93,27 +92,6 @@ test(
     );
     expect(stderr).toContain(`docker login ${place}`);
     expect(stderr).not.toContain('wrong');
-  },
-  buildTimeoutMs,
-);
-
-test(
-  'a pod runs the image that was pushed, by its digest',
-  async () => {
-    const { stderr } = await new Cai().run(['build', 'claude', '--push'], { limitMs: buildTimeoutMs });
-    const [, id = ''] = /the registry has it: (\S+)/.exec(stderr) ?? [];
-    const place = await Place.make('cai-push');
-    try {
-      const container = { name: 'agent', image: id, command: ['sh', '-c', 'command -v claude-agent-acp'] };
-      const spec = { restartPolicy: 'Never', containers: [container] };
-      await place.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pushed' }, spec });
-
-      const phase = await place.appears('pod', '{.status.phase}', /^(Succeeded|Failed)$/);
-
-      expect(phase).toBe('Succeeded');
-    } finally {
-      await place.remove();
-    }
   },
   buildTimeoutMs,
 );

@@ -1,22 +1,16 @@
-/** What a user has of all this: agents in pods, one for each workspace, and nothing is left when they are removed. */
+/** What a user has of pods besides agents: certificates, ports of this machine, claims that go when nobody uses them. */
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
-import { agentAnswers } from '../agents/transcript';
-import { acpx, provideClients } from '../engine/clients';
 import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
-import { modelConfig, provideImages, startModel } from '../engine/model';
+import { modelConfig, provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
 
-const endTurn = { result: { stopReason: 'end_turn' } };
 const cai = new Cai(modelConfig);
 
-beforeAll(async () => {
-  provideClients();
-  await provideImages('claude');
-}, buildTimeoutMs);
+beforeAll(() => provideImages('claude'), buildTimeoutMs);
 
 /** The pod of a workspace. */
 function podOf(workspace: string): TestPod {
@@ -24,27 +18,6 @@ function podOf(workspace: string): TestPod {
   if (pod === undefined || more.length > 0) throw new Error(`not one pod, but ${more.length + 1}`);
   return pod;
 }
-
-test('two workspaces at once have an agent each, which reads, writes and runs a command there', async () => {
-  const workspaces = [newWorkspace(), newWorkspace()];
-  const prompt = '[[read note.txt]] [[write note.txt by the agent]] [[shell touch made-by-shell]]';
-  for (const workspace of workspaces) ownFile(join(workspace, 'note.txt'), 'before');
-
-  const turns = workspaces.map(async (workspace) => {
-    await startModel(cai, workspace, 'claude');
-    const { client, transcript } = acpx(cai, 'claude', workspace, 'exec', prompt);
-    await client.succeeds();
-    return transcript();
-  });
-
-  for (const [index, transcript] of (await Promise.all(turns)).entries()) {
-    expect(agentAnswers(transcript, 'session/prompt')).toMatchObject([endTurn]);
-    expect(readFileSync(join(workspaces[index]!, 'note.txt'), 'utf8').trimEnd()).toBe('by the agent');
-    expect(readFileSync(join(workspaces[index]!, 'made-by-shell'), 'utf8')).toBe('');
-  }
-  const pods = workspaces.map((each) => podOf(each).metadata.name);
-  expect(new Set(pods).size).toBe(2);
-});
 
 test('a pod trusts the certificates of the user besides those of its image, and the cluster keeps the former alone', async () => {
   const workspace = newWorkspace();
@@ -82,24 +55,6 @@ test('a port of this machine is reached by each of several commands that follow 
     expect(await place.prints(['node', '-e', reads])).toBe('here');
 
   server.close();
-});
-
-test('nothing of a workspace is left after cai rm --volumes', async () => {
-  const workspace = newWorkspace();
-  const run = async (...args: string[]) => {
-    const running = cai.start(args, { cwd: workspace });
-    running.child.stdin.end();
-    await running.succeeds();
-  };
-  const objects = () => inNamespace('get', 'pods,secrets,pvc', '--output', 'name');
-  const before = objects();
-  await run('exec', '--', 'true');
-  expect(objects()).not.toBe(before);
-
-  await run('rm', '--force', '--volumes');
-
-  // The cluster takes away what belongs to a pod a moment later.
-  while (objects() !== before) inNamespace('get', 'pods');
 });
 
 test('cai prune --unused removes the claim of a workspace that nobody has used for so long', async () => {

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Editor } from '../engine/editor';
 import { modelConfig, modelEnv, modelPort, provideImages } from '../engine/model';
 import { buildTimeoutMs } from '../engine/place';
@@ -105,7 +106,8 @@ function fit(deployment: Deployment): void {
     const far = require('node:net').connect(${far![1]}, '${far![0]}');
     near.pipe(far).pipe(near).on('error', () => far.destroy());
     far.on('error', () => near.destroy());
-  }).listen(${port![1]}, '127.0.0.1')`;
+  }).listen(${port![1]}, '127.0.0.1');
+  process.on('SIGTERM', () => process.exit())`;
   containers.push({ name: 'registry', image, command: ['node', '--eval', relay], securityContext });
 }
 
@@ -234,7 +236,7 @@ test('a session is open at one replica, and at another once it is given back, or
   let answer = await load(again);
   while (!('result' in answer)) {
     expect(answer).toMatchObject(refusal);
-    await run(first, ['true']);
+    await pause(1_000);
     answer = await load(again);
   }
 });

@@ -1,6 +1,7 @@
 /** An afternoon with Zed and the real Claude, in pods on two nodes: one editor, two projects at once. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { killIfThere } from '../agents/leftovers';
 import { inNamespace, podsOf } from '../engine/cluster';
 import { Editor } from '../engine/editor';
@@ -114,7 +115,7 @@ test('a quota that is used up in mid-session is told with what to do, and the se
   const refused: Json[] = [];
   inNamespace('create', 'quota', 'team', '--hard=pods=1');
   try {
-    while (!hasCounted());
+    while (!hasCounted()) await pause(200);
     const turn = editor.prompt(one.session, shell('true; sleep 613'));
     await untilRuns(one.pod, 'sleep 613');
     inNamespace('delete', 'pod', '--grace-period=0', '--force', one.pod);
