@@ -1,5 +1,12 @@
+import type * as Timers from 'node:timers/promises';
 import { patientStop, type StopLadder } from '../../src/agent/process-end';
 import { AgentRun, fixture, program } from './agent-run';
+
+/** The end of a group is waited for a fifth of the time. */
+jest.mock('node:timers/promises', () => {
+  const { setTimeout: sleep } = jest.requireActual<typeof Timers>('node:timers/promises');
+  return { setTimeout: (ms: number) => sleep(ms / 5) };
+});
 
 const shortLadder: StopLadder = { termAfterMs: 50, killAfterMs: 50 };
 const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };

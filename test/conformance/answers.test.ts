@@ -1,5 +1,6 @@
 /** Statements J5 and J6: every request is answered once, no notification ever is. */
 import { endAgents, exchange, leave, sentBy, sentTo, startCall } from '../support/dialogue';
+import { hastened } from '../support/hastened';
 import { failure, success } from '../support/messages';
 import { SharedWorlds } from '../support/shared-worlds';
 import { askEditor, openFresh, type OpenSession } from '../support/turn';
@@ -294,40 +295,6 @@ describe('requests to one agent and of it', () => {
   });
 
   test.each([
-    ['words', (answer: string) => `Loading the model... ${answer}`],
-    ['words with a brace', (answer: string) => `[info] {"level":1} {ready} ${answer}`],
-    ['a line of progress', (answer: string) => `10 %\r100 %\r${answer}`],
-    ['another message, in a list', (answer: string) => `[{"jsonrpc":"2.0","method":"_x"},${answer}]`],
-    ['words, and broken in two', (answer: string) => `done: ${answer.replace('{"stop', '\n{"stop')}`],
-  ])('J6 an answer behind %s, which a log line may quote, fails its request soon', async (_, lineOf) => {
-    const { id: sessionId, agent } = session;
-    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
-    const answer = JSON.stringify({ jsonrpc: '2.0', id: call.id, result: { stopReason: 'end_turn' } });
-    agent.send(`${lineOf(answer)}\n`);
-
-    const told = await world.editor.next(({ id }) => id === call.id);
-
-    expect(told).toEqual(failure(call.id, -32603));
-    const beginning = JSON.stringify(lineOf(answer).slice(0, 20).replaceAll('\r', ' ')).slice(1, -1);
-    expect(JSON.stringify(told)).toContain(JSON.stringify(`begins with "${beginning}`).slice(1, -1));
-  });
-
-  test('J6 a log line with an answer of an MCP server ends no request of the same id', async () => {
-    const { id: sessionId, agent } = session;
-    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
-    agent.send(`mcp: {"jsonrpc":"2.0","id":${call.id},"result":{"content":[]}}\n`);
-    agent.send(`mcp: {"jsonrpc":"2.0","id":-1,"result":null}\n`);
-    agent.send(`mcp: {"jsonrpc":"2.0","id":999,"result":{"stopReason":"x"}}\n`);
-    // By then the time is over in which it would have failed.
-    const other = await startCall(world, agent, '_x', { sessionId });
-    agent.send(`sent: {"jsonrpc":"2.0","id":${other.id},"result":null}\n`);
-    await world.editor.next(({ id }) => id === other.id);
-    agent.send({ id: call.id, result: { stopReason: 'end_turn' } });
-
-    expect(await sentBy(world, agent)).toEqual([success(call.id, { stopReason: 'end_turn' })]);
-  });
-
-  test.each([
     ['a window title', '\u001b]0;agent: ready\u0007', ''],
     ['a prompt', '> ', ''],
     ['a banner', 'Welcome!', ''],
@@ -373,5 +340,48 @@ describe('requests to one agent and of it', () => {
 
     expect(await sentTo(world, agent)).toEqual([success(0, {})]);
     expect(await sentBy(world, agent)).toEqual([]);
+  });
+});
+
+describe('an answer that a log line may only quote', () => {
+  let world: World;
+  let session: OpenSession;
+  beforeAll(async () => void (world = await World.initialized({ env: hastened })));
+  beforeEach(async () => void (session = await openFresh(world)));
+  afterEach(() => endAgents(world, session.agent));
+  afterAll(() => world.end());
+
+  test.each([
+    ['words', (answer: string) => `Loading the model... ${answer}`],
+    ['words with a brace', (answer: string) => `[info] {"level":1} {ready} ${answer}`],
+    ['a line of progress', (answer: string) => `10 %\r100 %\r${answer}`],
+    ['another message, in a list', (answer: string) => `[{"jsonrpc":"2.0","method":"_x"},${answer}]`],
+    ['words, and broken in two', (answer: string) => `done: ${answer.replace('{"stop', '\n{"stop')}`],
+  ])('J6 an answer behind %s, which a log line may quote, fails its request soon', async (_, lineOf) => {
+    const { id: sessionId, agent } = session;
+    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    const answer = JSON.stringify({ jsonrpc: '2.0', id: call.id, result: { stopReason: 'end_turn' } });
+    agent.send(`${lineOf(answer)}\n`);
+
+    const told = await world.editor.next(({ id }) => id === call.id);
+
+    expect(told).toEqual(failure(call.id, -32603));
+    const beginning = JSON.stringify(lineOf(answer).slice(0, 20).replaceAll('\r', ' ')).slice(1, -1);
+    expect(JSON.stringify(told)).toContain(JSON.stringify(`begins with "${beginning}`).slice(1, -1));
+  });
+
+  test('J6 a log line with an answer of an MCP server ends no request of the same id', async () => {
+    const { id: sessionId, agent } = session;
+    const call = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    agent.send(`mcp: {"jsonrpc":"2.0","id":${call.id},"result":{"content":[]}}\n`);
+    agent.send(`mcp: {"jsonrpc":"2.0","id":-1,"result":null}\n`);
+    agent.send(`mcp: {"jsonrpc":"2.0","id":999,"result":{"stopReason":"x"}}\n`);
+    // By then the time is over in which it would have failed.
+    const other = await startCall(world, agent, '_x', { sessionId });
+    agent.send(`sent: {"jsonrpc":"2.0","id":${other.id},"result":null}\n`);
+    await world.editor.next(({ id }) => id === other.id);
+    agent.send({ id: call.id, result: { stopReason: 'end_turn' } });
+
+    expect(await sentBy(world, agent)).toEqual([success(call.id, { stopReason: 'end_turn' })]);
   });
 });

@@ -1,13 +1,15 @@
 /** Statements P: how a turn is cancelled. */
-import { sentBy, sentTo } from '../support/dialogue';
-import { openWorld, askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
-import type { World } from '../support/world';
+import { endAgents, sentBy, sentTo } from '../support/dialogue';
+import { openFresh, askEditor, chunk, permissionParams, startTurn, type OpenSession } from '../support/turn';
+import { World } from '../support/world';
 
 describe('session/cancel', () => {
   let world: World;
   let session: OpenSession;
-  beforeEach(async () => ({ world, session } = await openWorld({}, 's')));
-  afterEach(() => world.end());
+  beforeAll(async () => void (world = await World.initialized()));
+  beforeEach(async () => void (session = await openFresh(world, 's')));
+  afterEach(() => endAgents(world, session.agent));
+  afterAll(() => world.end());
 
   test('P5 reaches the agent while its prompt is open, and the prompt is answered by the agent alone', async () => {
     const turn = await startTurn(world, session);

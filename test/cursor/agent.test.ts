@@ -23,6 +23,9 @@ async function open(place = new Place(), options: EditorOptions = {}): Promise<E
   return editor;
 }
 
+/** Also what is awaited between two starts runs out sooner. */
+const hasty = { ...hastened, CAI_HASTEN_SLEEPS: '1' };
+
 const kept = new Map<NodeJS.ProcessEnv | undefined, Editor>();
 
 /** An adapter that is started once, with that environment, for the tests that want nothing else; it has no past. */
@@ -189,7 +192,7 @@ describe('a turn', () => {
   });
 
   test('ends with its result, even if the program does not', async () => {
-    const editor = await usual();
+    const editor = await usual(hasty);
     const { sessionId } = await editor.session();
 
     expect(await editor.prompt(sessionId, 'stay')).toMatchObject({ stopReason: 'end_turn' });
@@ -434,7 +437,7 @@ describe('a start that fails', () => {
     ['too many requests', 'HTTP 429'],
     ['one after the chat has begun', 'HTTP 429', 'early'],
   ])('with %s is repeated', async (_what, words, when = 'fail') => {
-    const editor = await usual(hastened);
+    const editor = await usual(hasty);
     const { sessionId } = await editor.session();
 
     const answer = await editor.prompt(sessionId, `${when} 3 ${words}`);
@@ -467,7 +470,7 @@ describe('a start that fails', () => {
       /Send the prompt again in a while/,
     ],
   ])('is tried %s, and told', async (_what, prompt, starts, message) => {
-    const editor = await usual(hastened);
+    const editor = await usual(hasty);
     const { sessionId } = await editor.session();
 
     const answer = editor.prompt(sessionId, prompt);
@@ -480,7 +483,7 @@ describe('a start that fails', () => {
   });
 
   test('is repeated no sooner than the service says', async () => {
-    const editor = await usual(hastened);
+    const editor = await usual(hasty);
     const { sessionId } = await editor.session();
 
     await editor.prompt(sessionId, 'fail 1 {"error":{"code":429,"retry_after":"7"}}');
@@ -494,7 +497,7 @@ describe('a start that fails', () => {
   ])(
     'of a chat is tried once more in a new one, %s, and the thread says so',
     async (_what, words, starts) => {
-      const editor = await usual(hastened);
+      const editor = await usual(hasty);
       const { sessionId } = await editor.session();
       await editor.prompt(sessionId, 'play hello');
 
@@ -513,7 +516,7 @@ describe('a start that fails', () => {
   );
 
   test('of a chat for another reason is told, and the chat stays', async () => {
-    const editor = await usual(hastened);
+    const editor = await usual(hasty);
     const { sessionId } = await editor.session();
     await editor.prompt(sessionId, 'play hello');
 

@@ -126,7 +126,7 @@ describe('a command line with "acp" of its own', () => {
     ['stream-json', true, 'models'],
   ])('is not asked with adapter = "%s"', async (adapter, isThere, start) => {
     const place = isThere ? withAcp() : new Place();
-    await open(place, undefined, `[agents.cursor]\nadapter = "${adapter}"\n`);
+    await open(place, undefined, `[restart]\nfirst_delay = "0s"\n[agents.cursor]\nadapter = "${adapter}"\n`);
 
     await editor.session().catch(() => undefined);
 
@@ -221,7 +221,7 @@ describe('cai cursor', () => {
     mkdirSync(editor.place.standIn, { recursive: true });
     writeFileSync(join(editor.place.standIn, 'hangs'), '');
 
-    expect(await told('status', hastened)).toMatchObject({
+    expect(await told('status', { ...hastened, CAI_HASTEN_BY: '40' })).toMatchObject({
       ...{ isHealthy: false, version: null, isSignedIn: null },
       about: { error: expect.stringMatching(/^no answer in 20 s/) as string },
     });

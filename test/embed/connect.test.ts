@@ -144,7 +144,9 @@ describe('a program with the proxy in its own process', () => {
 
 describe('connect', () => {
   const says = `printf '%s|' "$@" "$CAI_WORD" >&2; exit 3`;
-  const { cwd, env } = userWith(`[agents.some]\ncommand = ["sh", "-c", ${JSON.stringify(says)}, "sh"]\n`);
+  const { cwd, env } = userWith(
+    `[agents.some]\ncommand = ["sh", "-c", ${JSON.stringify(says)}, "sh"]\n[restart]\nfirst_delay = "0s"\n`,
+  );
   const workspace = join(cwd!, 'a');
   mkdirSync(workspace);
 

@@ -105,6 +105,8 @@ test('starts the programs of the package that it lies in', () => {
     console.log((await opened.catch((error) => error)).message);
     await connection.close();`;
   writeFileSync(join(folder, 'contained.mjs'), text);
+  mkdirSync(join(folder, '.config/containai'), { recursive: true });
+  writeFileSync(join(folder, '.config/containai/config.toml'), '[restart]\nfirst_delay = "0s"\n');
 
   expect(run('contained.mjs')).toContain('unix:///nowhere');
 });

@@ -6,6 +6,7 @@ import { decisionsOf } from '../../src/network/egress/decisions';
 import { readRecording } from '../../src/acp/recording/recording';
 import { Host } from '../../src/system/host';
 import { cai } from '../support/cli';
+import { leave } from '../support/dialogue';
 import type { Json } from '../support/inbox';
 import { success } from '../support/messages';
 import { StatusStage, type StandIn } from '../support/status-stage';
@@ -74,11 +75,12 @@ test('the answer goes back to the command, and holds until the turn ends', async
 
 test('"always" is written down for the workspace', async () => {
   await open();
-  await startTurn(world, session);
+  const turn = await startTurn(world, session);
   const asked = command.ask(1, place);
   await choose('workspace');
   expect(await asked).toBe(true);
-  await world.close();
+  await turn.end();
+  await leave(world);
 
   const { state } = new Host({ HOME: join(world.folder, 'home') }).folders;
   expect(decisionsOf(state, world.workspace('own')).allow).toEqual([place]);
@@ -132,7 +134,7 @@ test('a recording has it, and plays it to an editor', async () => {
   await choose('session');
   await asked;
   await turn.end();
-  await world.close();
+  await leave(world);
   const lines = readRecording(readFileSync(file, 'utf8'), file);
   const of = (side: string): string =>
     lines

@@ -69,6 +69,7 @@ describe('an editor', () => {
     await first.sawEof;
     world.file('go', '');
     expect(await world.editor.response(opening)).toEqual(failure(opening, -32603));
+    first.order({ exit: 0 });
     expect(await world.exited()).toBe(0);
     expect(world.agents).toEqual([first]);
   });

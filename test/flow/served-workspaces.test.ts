@@ -216,6 +216,7 @@ describe("somebody else's session", () => {
 
     expect(theirs.agents).toHaveLength(0);
     const owners = await worlds.begin();
+    void (await owners.agent()).answer('session/list', { result: { sessions: [] } });
     const { result } = await owners.request('session/list', {});
     expect(result).toMatchObject({ sessions: [{ sessionId: foreign.id }] });
   });
@@ -248,7 +249,7 @@ describe("somebody else's session", () => {
 
   test('is theirs once it is of their folder', async () => {
     const shared = await used(await worlds.begin(), shop, 'session-in-the-shop-of-both');
-    await worlds.first.close();
+    await leave(worlds.first);
     await comeIn();
 
     const load = theirs.ask('session/load', { sessionId: shared.id, cwd: shop, mcpServers: [] });

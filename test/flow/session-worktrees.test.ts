@@ -84,12 +84,13 @@ test('no session is opened in the repository itself because git is slow to tell 
   rmSync(head);
   execFileSync('mkfifo', [head]);
 
-  for (const cwd of [repository, join(repository, 'lib')]) {
-    const { error } = await world.request('session/new', { cwd, mcpServers: [] });
+  const answers = await Promise.all(
+    [repository, join(repository, 'lib')].map((cwd) => world.request('session/new', { cwd, mcpServers: [] })),
+  );
+  for (const { error } of answers)
     expect(error).toMatchObject({
       message: expect.stringContaining('git did not answer within 2 s') as string,
     });
-  }
 });
 
 test('two sessions of one repository work in two folders, on two branches', async () => {
@@ -170,6 +171,7 @@ test('commits stay, as a branch, and a later proxy lists, loads and forks the se
 
   world = await worlds.begin({ config });
   expect(await listed({ cwd: repository })).toMatchObject([row]);
+  void (await world.agent()).answer('session/list', { result: { sessions: [] } });
   expect(await listed()).toMatchObject([row]);
   const loaded = world.ask('session/resume', { sessionId: one.id, cwd: repository, mcpServers: [] });
   const agent = await world.agent(folder);

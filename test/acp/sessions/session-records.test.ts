@@ -1,5 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { SessionFile } from '../../../src/acp/sessions/session-file';
+import { lineOf } from '../../../src/acp/sessions/session-record';
 import { SessionRecords } from '../../../src/acp/sessions/session-records';
 import { ProcessLocks } from '../../../src/system/process-lock';
 import { noLog } from '../../agent/agent-run';
@@ -391,12 +393,10 @@ describe('recall', () => {
 describe('a table that is full', () => {
   test('forgets what was used longest ago and is not open, for this process and others', async () => {
     const at = new Date().toISOString();
-    const store = fileAt(file);
-    for (let i = 0; i < 50_000; i++) {
-      const name = `${i}`;
-      store.append({ id: name, agent: 'claude', agentId: name, root: '/w', cwd: '/w', at });
-    }
-    await written();
+    const lines = Array.from({ length: 50_000 }, (_, i) =>
+      lineOf({ id: `${i}`, agent: 'claude', agentId: `${i}`, root: '/w', cwd: '/w', at }),
+    );
+    writeFileSync(file, lines.join(''));
     const table = tableOn(file, 'claude', (editorId) => editorId === '0');
     expect(table.remembered()).toHaveLength(50_000);
     table.update('1', { title: 'used' });

@@ -234,7 +234,7 @@ describe('with a server', () => {
     });
     const connection = await server.connection();
     editor.ask('_ask', { secret: 'from-editor' });
-    await connection.inbox.next('_ask');
+    connection.answer(await connection.inbox.next('_ask'), {});
     connection.send({ method: '_say', params: { secret: 'from-server' } });
     connection.send('no JSON: from-server');
     connection.cut();

@@ -131,7 +131,7 @@ describeOnLinux('watch', () => {
     const watch = watcher();
 
     process.kill(parent, 'SIGSTOP');
-    expect(await watch.says(10)).toEqual([]);
+    expect(await watch.says(5)).toEqual([]);
     process.kill(child, 'SIGSTOP');
 
     expect(await watch.hears()).toBe('stopped');
@@ -142,12 +142,12 @@ describeOnLinux('watch', () => {
     const watch = watcher();
 
     process.kill(child, 'SIGSTOP');
-    expect(await watch.says(10)).toEqual([]);
+    expect(await watch.says(5)).toEqual([]);
     process.kill(parent, 'SIGSTOP');
     await watch.says(1);
     process.kill(parent, 'SIGCONT');
 
-    expect(await watch.says(10)).toEqual([]);
+    expect(await watch.says(5)).toEqual([]);
   });
 
   test.each([
@@ -174,6 +174,6 @@ describeOnLinux('watch', () => {
 
     process.kill(child, 'SIGSTOP');
 
-    expect(await watch.says(10)).toEqual([]);
+    expect(await watch.says(5)).toEqual([]);
   });
 });

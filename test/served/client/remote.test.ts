@@ -315,7 +315,7 @@ describe('a server', () => {
 
   test('that speaks something else is named when the editor leaves', async () => {
     server = new ScriptedServer({ tls: await identityFor('localhost', await authorityOf(newFolder())) });
-    editor = new Editor([`http://127.0.0.1:${await server.listen()}`], quiet);
+    editor = new Editor([`http://127.0.0.1:${await server.listen()}`], { ...quiet, ...hastened });
     const id = editor.ask('initialize', { protocolVersion: 1 });
 
     expect(await editor.leave()).toBe(0);
@@ -326,7 +326,7 @@ describe('a server', () => {
   test('that never comes is given up, and initialize is answered with why', async () => {
     const path = join(newFolder(), 'serve.sock');
     server = new ScriptedServer();
-    editor = new Editor([`unix:${path}`], { ...quiet, ...hastened });
+    editor = new Editor([`unix:${path}`], { ...quiet, ...hastened, CAI_HASTEN_BY: '25' });
 
     const { error } = await editor.request('initialize', { protocolVersion: 1 });
     expect(error).toMatchObject({ code: -32603 });
@@ -365,7 +365,7 @@ describe('a server', () => {
     });
     await once(endless.listen(0, '127.0.0.1'), 'listening');
     const { port } = endless.address() as AddressInfo;
-    editor = new Editor([`ws://127.0.0.1:${port}`], quiet);
+    editor = new Editor([`ws://127.0.0.1:${port}`], { ...quiet, ...hastened });
 
     const { error } = await editor.request('initialize', { protocolVersion: 1 });
     endless.close();

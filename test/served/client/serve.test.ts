@@ -37,7 +37,7 @@ async function start(onServed: (file: string) => void = () => undefined): Promis
   const home = user.cwd!;
   cwd = join(home, 'work');
   mkdirSync(cwd);
-  env = { PATH: process.env.PATH, ...user.env };
+  env = { PATH: process.env.PATH, ...user.env, ...hastened };
   await serve();
   onServed(user.file);
   const state = { XDG_STATE_HOME: join(home, '.local/state') };

@@ -205,7 +205,7 @@ test('a message of blocks that the agent does not take ends no turn', async () =
 });
 
 test('a silent turn says again and again that it goes on', async () => {
-  await start({}, { ...hastened, CAI_HASTEN_ONLY: 'serve' });
+  await start({}, { ...hastened, CAI_HASTEN_BY: '30', CAI_HASTEN_ONLY: 'serve' });
   const lines = await panel.say(wait);
   await lineOf(lines, 'alive');
   await lineOf(lines, 'alive');

@@ -1,3 +1,4 @@
+import { hastened } from '../../support/hastened';
 import { Served } from '../../support/served';
 import { StreamableClient } from '../../support/streamable';
 
@@ -44,7 +45,9 @@ test('are to the agent that is named, or to the first that is served', async () 
 });
 
 test('are ended when nothing passes for long', async () => {
-  server = await Served.start({ config: '[serve]\nidle = "1s"' });
+  // It looks for those at intervals.
+  const env = { ...hastened, CAI_HASTEN_INTERVALS: '1' };
+  server = await Served.start({ config: '[serve]\nidle = "2s"', env });
   const client = new StreamableClient(server);
   await client.initialize();
   const connection = await client.events();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
+import { hastened } from '../../../support/hastened';
 import { Served } from '../../../support/served';
 import { StreamableClient } from '../../../support/streamable';
 
@@ -8,8 +9,9 @@ const servers = new Map<string, Served>();
 let server: Served;
 let client: StreamableClient;
 
-async function start(config = ''): Promise<void> {
-  server = servers.get(config) ?? (await Served.start({ config, env: { CAI_LOG_LEVEL: 'info' } }));
+async function start(config = '', more: NodeJS.ProcessEnv = {}): Promise<void> {
+  const env = { CAI_LOG_LEVEL: 'info', ...more };
+  server = servers.get(config) ?? (await Served.start({ config, env }));
   servers.set(config, server);
   client = new StreamableClient(server, 'flood');
 }
@@ -84,7 +86,7 @@ test('is answered 410 for what is no longer kept, and 400 for what never was', a
 });
 
 test('of a client that does not read is cut after serve.stall', async () => {
-  await start('[serve]\nstall = "1s"');
+  await start('[serve]\nstall = "10s"', { ...hastened, CAI_HASTEN_ONLY: 'serve' });
   const { sessionId, session } = await client.open();
   await session.cancel();
   const headers = { ...server.owner, 'acp-connection-id': client.id, 'acp-session-id': sessionId };

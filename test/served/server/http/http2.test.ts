@@ -133,7 +133,8 @@ test('a turn with 2,000 updates arrives whole and in order', async () => {
   expectWhole(await events.take(2_001));
 });
 
-test.each([1, 500, 1_999])('a stream that is reset behind event %i goes on behind it', async (last) => {
+test('a stream that is reset goes on behind the last event that has come', async () => {
+  const last = 500;
   const client = await new Client('flood').open();
   const broken = await client.events();
   await client.prompt('2000 2000');
