@@ -38,10 +38,10 @@ describe('what an update holds', () => {
     await expectPassed(diff(`${mount}/a.ts`), diff(`${root}/a.ts`));
   });
 
-  test('U4 a tool call update keeps what is omitted and what is null', async () => {
+  test('U4 J7 a tool call update keeps what is omitted and what is null', async () => {
     await expectPassed('{"sessionUpdate":"tool_call_update","toolCallId":"c"}');
     await expectPassed(
-      '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":null,"kind":null,"status":null,"content":null,"locations":null,"rawInput":null,"rawOutput":null}',
+      '{"sessionUpdate":"tool_call_update","toolCallId":"c","title":null,"kind":null,"status":null,"content":null,"locations":null,"rawInput":null,"rawOutput":null,"_meta":null}',
     );
     await expectPassed('{"sessionUpdate":"tool_call_update","toolCallId":"c","content":[],"locations":[]}');
   });
@@ -87,6 +87,7 @@ describe('what an update holds', () => {
       'update',
       `{"sessionUpdate":"_hologram","path":"${mount}/a","content":{"type":"image","uri":"file://${mount}/a"}}`,
     ],
+    ['update without an underscore', `{"sessionUpdate":"future","path":"${mount}/a"}`],
     ['update without a kind', `{"content":{"type":"text","text":"${mount}"}}`],
     ['update whose kind is no string', `{"sessionUpdate":7,"locations":[{"path":"${mount}/a"}]}`],
     [
@@ -109,7 +110,7 @@ describe('what an update holds', () => {
       'plan',
       `{"sessionUpdate":"plan_update","plan":{"type":"_graph","planId":"p","uri":"file://${mount}/a"}}`,
     ],
-  ])('U8 an unknown variant of %s passes as it is', async (_, update) => {
+  ])('U8 N6 an unknown variant of %s passes as it is', async (_, update) => {
     await expectPassed(update);
   });
 

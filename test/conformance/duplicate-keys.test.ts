@@ -112,13 +112,6 @@ describe('a key that stands twice', () => {
     expect(await world.editor.next(() => true)).toEqual(failure('r', -32600));
   });
 
-  test('D1 a key that is written with escapes, and stands once, is that key', async () => {
-    const text = '{"jsonrpc":"2.0","m\\u0065thod":"_a","params":{"\\u0073essionId":"SESSION"}}';
-
-    expect(await toEditor(world, session, text)).toBe(text);
-    expect(await toAgent(world, session, text)).toBe(text);
-  });
-
   test.each([
     ['in the envelope', '{"jsonrpc":"2.0","x":1,"x":2,"method":"_a","params":{"sessionId":"SESSION"}}'],
     [

@@ -38,8 +38,12 @@ describe('the ways to sign in', () => {
     expect(text).toBe(`{"protocolVersion":1,"authMethods":[${key}],"z":1.0}}`);
   });
 
-  test('A4 the only one that runs in a terminal leaves an empty list', async () => {
-    expect(await offered(`[ ${terminal} ]`)).toBe('{"protocolVersion":1,"authMethods":[],"z":1.0}}');
+  test('A4 where all run in a terminal, an empty list is left', async () => {
+    const escaped = '{"id":"b","type":"t\\u0065rminal"}';
+
+    expect(await offered(`[ ${terminal},${escaped} ]`)).toBe(
+      '{"protocolVersion":1,"authMethods":[],"z":1.0}}',
+    );
   });
 
   test.each([
@@ -51,15 +55,16 @@ describe('the ways to sign in', () => {
 
   test('A7 no command is offered that an editor would run', async () => {
     const meta = '{"terminal-auth":{"command":"/usr/bin/node","args":["x"]},"a":1.0}';
+    const escaped = '{"a":1.0,"terminal-aut\\u0068":null}';
     const left = '{"a":1.0}';
     const method = (_meta: string): string => `{"id":"k","name":"K","_meta":${_meta},"n":1.0}`;
 
-    const text = await offered(`[${method(meta)},${unknown}]`, { _meta: { 'terminal-auth': true } });
-
-    expect(text).not.toContain('terminal-auth');
-    expect(JSON.parse(text.slice(0, -1))).toMatchObject({
-      authMethods: [JSON.parse(method(left)), { id: 'new' }],
+    const text = await offered(`[${method(meta)},${method(escaped)},${unknown}]`, {
+      _meta: { 'terminal-auth': true },
     });
+
+    const rest = JSON.parse(method(left)) as unknown;
+    expect(JSON.parse(text.slice(0, -1))).toHaveProperty('authMethods', [rest, rest, JSON.parse(unknown)]);
     expect(text).toContain(`,${unknown}]`);
   });
 

@@ -130,10 +130,6 @@ describe('an agent', () => {
     expect(await refusalOf({ id: 1, method: '_x/ask', params })).toEqual(failure(1, -32002));
   });
 
-  test.each(['terminal/resize', 'terminal/', 'proxy/successor'])('cannot call %s', async (method) => {
-    expect(await refusalOf({ id: 1, method, params: {} })).toEqual(failure(1, -32601, { method }));
-  });
-
   test.each(['file:///tmp/evil.desktop', 'vscode://evil', 'ms-settings:', '//host', '', 7, null])(
     'cannot have the editor open %j',
     async (url) => {
@@ -167,16 +163,6 @@ describe('an agent', () => {
     const { response } = await exchange(world, hostile.agent, 'session/list', {}, page);
 
     expect(response.result).toEqual({ sessions: [], nextCursor: expect.any(String) as string });
-  });
-
-  test('hands the editor no command in its demand to sign in', async () => {
-    const authMethods = [{ id: 'x', type: 'terminal', args: ['sh'] }, { id: 'y' }];
-    const error = { code: -32000, message: 'Authentication required', data: { authMethods } };
-
-    const params = { cwd: hostile.agent.cwd, mcpServers: [] };
-    const { response } = await exchange(world, hostile.agent, 'session/new', params, { error });
-
-    expect(response.error).toEqual({ ...error, data: { authMethods: [{ id: 'y' }] } });
   });
 
   test.each(['{}', 'null', '7', '{"sessionId":7}'])(
@@ -318,16 +304,6 @@ describe('an agent', () => {
     expect(world.editor.takeAll()).toEqual([]);
     agent.send({ id: hello.id, result: { protocolVersion: 1 } });
     await world.editor.response(answered);
-  });
-
-  test('hands the editor no command beside its sign-in methods', async () => {
-    const more = { authMethods: [], _meta: { 'terminal-auth': { command: 'sh' } } };
-    world = await World.start({ agentHello: { protocolVersion: 1, agentCapabilities: {}, ...more } });
-
-    const { result } = await world.request('initialize', { protocolVersion: 1, clientCapabilities: {} });
-
-    expect(result).toMatchObject({ authMethods: [] });
-    expect(JSON.stringify(result)).not.toContain('"sh"');
   });
 
   test('without a workspace may leave what it likes in its folder', async () => {

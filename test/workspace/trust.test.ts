@@ -39,27 +39,6 @@ test('a root is not recorded while git gives no answer, which is told', async ()
 });
 
 describe('a trusted file', () => {
-  test('is trusted with the content that was recorded last, and no other', () => {
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
-
-    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe('aa');
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('bb');
-    expect(recorded(new Host(env).folders.state, 'trusted', '/s/c.toml')).not.toBe('aa');
-
-    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'bb');
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe('bb');
-  });
-
-  test('is forgotten', () => {
-    record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
-
-    expect(forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe(true);
-    expect(recorded(new Host(env).folders.state, 'trusted', '/r/c.toml')).not.toBe('aa');
-    expect(forget(new Host(env).folders.state, 'trusted', '/r/c.toml')).toBe(false);
-  });
-
   test('is recorded for the owner alone, with nothing left beside it', () => {
     const umask = process.umask(0);
     record(new Host(env).folders.state, 'trusted', '/r/c.toml', 'aa');
@@ -230,22 +209,6 @@ describe('findCheckedWorkspace', () => {
     writeFileSync(join(inner, '.git/HEAD'), 'broken');
 
     await expect(findCheckedWorkspace(join(inner, 'new'), host)).rejects.toThrow('belonged to the workspace');
-  });
-
-  test('refuses a folder whose workspace has grown', async () => {
-    const top = newFolder();
-    const cwd = join(top, 'sub');
-    mkdirSync(cwd);
-    expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(cwd);
-
-    mkdirSync(join(top, '.containai'));
-    writeFileSync(join(top, '.containai/config.toml'), '');
-
-    await expect(findCheckedWorkspace(cwd, new Host(env))).rejects.toThrow(
-      expect.objectContaining({ code: 'WORKSPACE' }) as Error,
-    );
-    record(new Host(env).folders.state, 'roots', cwd, top);
-    expect((await findCheckedWorkspace(cwd, new Host(env))).root).toBe(top);
   });
 
   describe('with a link', () => {

@@ -10,7 +10,6 @@ import { newFolder } from '../../support/temp-folder';
 import { storeIn } from '../../support/sessions';
 
 const folder = newFolder();
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 let file: string;
 let count = 0;
@@ -18,14 +17,6 @@ let count = 0;
 beforeEach(() => (file = join(folder, `${++count}.ndjson`)));
 
 describe('idForNew', () => {
-  test('is a UUID of version 5 that is the same in every process', () => {
-    const ids = [newTable(), newTable()].map((table) => table.idForNew('s1', '/w', '/w/src'));
-
-    expect(ids[0]).toMatch(uuid);
-    expect(ids[0]![14]).toBe('5');
-    expect(ids[1]).toBe(ids[0]);
-  });
-
   test('stays the same in versions to come', () => {
     // Ids that editors have kept would be lost.
     expect(newTable('claude').idForNew('s1', '/w', '/w')).toBe('11f73253-e926-56c3-867b-924fa1436fba');
@@ -336,20 +327,6 @@ describe('update', () => {
 });
 
 describe('remembered', () => {
-  test('has what other processes have added and changed, and not what they have deleted', async () => {
-    const [one, two] = [tableOn(file), tableOn(file)];
-    const [a, b] = [one.idForNew('s1', '/w', '/w'), one.idForNew('s2', '/w', '/w')];
-    await written();
-    expect(two.remembered()).toHaveLength(2);
-
-    one.forget(a);
-    one.update(b, { title: 'B' });
-    await written();
-
-    expect(two.remembered()).toMatchObject([{ id: b, title: 'B' }]);
-    expect(two.recall(a)).toBeUndefined();
-  });
-
   test('is kept without a file for this process', () => {
     const table = newTable();
     const id = table.idForNew('s1', '/w', '/w');
@@ -361,32 +338,11 @@ describe('remembered', () => {
 });
 
 describe('recall', () => {
-  test('knows what another process has opened, also after this one began', async () => {
-    const table = tableOn(file);
-    expect(table.recall('nobody')).toBeUndefined();
-
-    const id = tableOn(file).idForNew('s1', '/w', '/w/src');
-    await written();
-
-    expect(table.recall(id)).toMatchObject({ id, agent: 'claude', agentId: 's1', root: '/w', cwd: '/w/src' });
-  });
-
   test('knows nothing of the sessions of other agents', async () => {
     const id = tableOn(file, 'gemini').idForNew('s1', '/w', '/w');
     await written();
 
     expect(tableOn(file, 'claude').recall(id)).toBeUndefined();
-  });
-
-  test('knows nothing of a session that is gone, here or elsewhere', async () => {
-    const table = tableOn(file);
-    const id = table.idForNew('s1', '/w', '/w');
-
-    table.forget(id);
-    await written();
-
-    expect(table.recall(id)).toBeUndefined();
-    expect(tableOn(file).recall(id)).toBeUndefined();
   });
 });
 

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import * as fields from '../../../src/rpc/protocol/fields';
 import { SignIn } from '../../../src/acp/sign-in/sign-in';
@@ -14,7 +16,9 @@ const both = { auth: { terminal: true }, _meta: { 'terminal-auth': true } };
 const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp', '--acp'], remedy: '' } as const;
 
 describe('SignIn, against an agent that means harm', () => {
-  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() });
+  const runtime = newFolder();
+  const terminals = join(runtime, 'containai/terminals');
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: runtime });
   const log = openLog({ CAI_LOG_LEVEL: 'silent' });
   const contained = (): SignIn => new SignIn({ agent, host, log });
   const place = (editorCapabilities: Json, root?: string): SignInPlace => ({ root, editorCapabilities });
@@ -67,7 +71,9 @@ describe('SignIn, against an agent that means harm', () => {
     const many = Array.from({ length: 33 }, (_, index) => ({ type: 'terminal', args: [`${index}`] }));
 
     expect(offered(many, place(both, '/a'), signIn)).toHaveLength(32);
+    const before = readdirSync(terminals).length;
     expect(offered(many, place(both, '/b'), signIn)).toHaveLength(32);
+    expect(readdirSync(terminals).length - before).toBe(32);
   });
 
   test('offers none of an agent elsewhere', () => {

@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import * as fields from '../../../src/rpc/protocol/fields';
 import { SignIn } from '../../../src/acp/sign-in/sign-in';
@@ -22,8 +20,7 @@ const both = { ...terminal, ...runs };
 const agent = { name: 'mine', displayName: 'Mine', command: ['mine-acp', '--acp'], remedy: '' } as const;
 
 describe('SignIn', () => {
-  const runtime = newFolder();
-  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: runtime });
+  const host = new Host({ HOME: newFolder(), XDG_RUNTIME_DIR: newFolder() });
   const log = openLog({ CAI_LOG_LEVEL: 'silent' });
   const contained = (): SignIn => new SignIn({ agent, host, log });
   const direct = new SignIn({ agent: undefined, host, log });
@@ -208,41 +205,10 @@ describe('SignIn', () => {
       expect(signedIn(contained(), methods)).toBe('[{"id":"b"}]');
     });
 
-    test('keeps no more than a few logins ready, however many are offered', () => {
-      const many = Array.from({ length: 1_000 }, (_, index) => ({
-        id: `${index}`,
-        type: 'terminal',
-        args: [`${index}`],
-      }));
-      const before = readdirSync(join(runtime, 'containai/terminals')).length;
-
-      expect(offered(many).map(({ id }) => id)).toEqual(many.slice(0, 32).map(({ id }) => id));
-      expect(readdirSync(join(runtime, 'containai/terminals')).length - before).toBe(32);
-    });
-
     test('offers none where no token can be kept', () => {
       const signIn = new SignIn({ agent, host: new Host({ HOME: '/dev/null' }), log });
 
       expect(offered([{ type: 'terminal' }, { id: 'b' }], place(both), signIn)).toEqual([{ id: 'b' }]);
-    });
-  });
-
-  describe('where agents are processes of this machine', () => {
-    test('takes out methods that run in a terminal, and leaves the bytes of the others', () => {
-      const kept = '{"id":"b", "n":18446744073709551615,"x":1.0}';
-
-      const methods = `[{"id":"a","type":"terminal","args":["x"]},${kept},{"type":"t\\u0065rminal"}]`;
-
-      expect(signedIn(direct, methods)).toBe(`[${kept}]`);
-    });
-
-    test('takes the command out of a method that has one beside', () => {
-      expect(signedIn(direct, '[{"id":"a","_meta":{"x":1,"terminal-auth":{"command":"rm"}}}]')).toBe(
-        '[{"id":"a","_meta":{"x":1}}]',
-      );
-      expect(signedIn(direct, '[{"id":"a","_meta":{"terminal-aut\\u0068":null}}]')).toBe(
-        '[{"id":"a","_meta":{}}]',
-      );
     });
   });
 

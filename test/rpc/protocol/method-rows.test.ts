@@ -13,7 +13,13 @@ const known = [
 describe('restrictionOf', () => {
   test.each([
     ...['fs/delete_file', 'FS/read_text_file', 'Fs/write_text_file', 'fs.read', 'Terminal/Create'],
-    ...['TERMINAL/CREATE', 'terminal/resize', '\uff46\uff53/read_text_file', 'f\u017f/read_text_file'],
+    ...[
+      'TERMINAL/CREATE',
+      'terminal/resize',
+      'terminal/',
+      '\uff46\uff53/read_text_file',
+      'f\u017f/read_text_file',
+    ],
     ...['proxy/successor', 'Proxy/successor'],
   ])('%s is in an area of ACP, where the editor cannot offer more', (method) => {
     expect(restrictionOf(method)).toBe('never');

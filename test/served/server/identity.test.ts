@@ -147,6 +147,7 @@ test('a header that is forged says nothing, at the proxy or past it', async () =
 
   expect(await nameAt(url, { authorization: 'Bearer of-ann', ...forged })).toBe('ann');
   expect(await nameAt(server.url, forged)).toBe(401);
+  expect(await nameAt(server.url, { ...forged, 'x-forwarded-for': '127.0.0.1' })).toBe(401);
   expect(await initialize(server.url, forged)).toBe(401);
   expect(await nameAt(server.url, bearer(ann))).toBe('ann');
   expect(await nameAt(server.url, { ...server.owner, ...forged })).toBe('owner');
