@@ -6,7 +6,7 @@ import type { World } from '../support/world';
 
 /** What `JSON.parse` and `JSON.stringify` would alter, or a reader that knows the schema would drop. */
 const odd =
-  '"n":[18446744073709551615,1.0,-0,1E+2,1e400,0.1000],"9":1,"1":2,"":null,"__proto__":{"a":[]},"dup":1,"dup":{} , "esc":"\\u0041\\/\\ud83d\\ude00","_meta":{"traceparent":"x","x.dev/y":{"sessionId":1,"path":[null]}}';
+  '"n":[18446744073709551615,1.0,-0,1E+2,1e400,0.1000],"9":1,"1":2,"":null,"__proto__":{"a":[]},"dup":1,"dup":{} , "esc":"\\u0041\\/\\ud83d\\ude00","_meta":{"traceparent":"x","x.dev/y":{"sessionId":"s1","path":[null]}}';
 
 /** Results of every shape. */
 const results = [

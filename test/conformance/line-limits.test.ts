@@ -157,6 +157,19 @@ describe('over-long lines', () => {
     expect(await prompt.end({ result: { stopReason: 'end_turn' } })).toHaveProperty('result');
   });
 
+  test('D1 one that tells the past while a session is loaded costs neither that nor the turn of another', async () => {
+    const { id: sessionId, agent } = session;
+    const prompt = await startCall(world, agent, 'session/prompt', { sessionId, prompt: [] });
+    const params = { sessionId: 'past', cwd: agent.cwd, mcpServers: [] };
+    const load = await startCall(world, agent, 'session/load', params);
+    const text = `"sessionId":"past","update":{"sessionUpdate":"x","text":"${filler}"}`;
+    sendLong(agent, `{"jsonrpc":"2.0","method":"session/update","params":{${text}}}\n`);
+
+    expect(await load.end({ result: {} })).toHaveProperty('result');
+    expect(await prompt.end({ result: { stopReason: 'end_turn' } })).toHaveProperty('result');
+    world.editor.takeAll();
+  });
+
   test('D1 an over-long line of the agent that is no message is dropped', async () => {
     sendLong(session.agent, `${filler}xx\n`);
 

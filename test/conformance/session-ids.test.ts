@@ -118,7 +118,7 @@ describe('session ids', () => {
 
   test('S16 an agent that does not know its session says so with the editor’s id', async () => {
     const { id, agent } = await openFresh(world);
-    const error = (sessionId: string): Json => ({ code: -32002, message: 'gone', data: { sessionId } });
+    const error = (sessionId: string): Json => ({ code: -32002, message: 's1 is gone', data: { sessionId } });
 
     const params = { sessionId: id, prompt: [] };
     const { response } = await exchange(world, agent, 'session/prompt', params, { error: error('s1') });

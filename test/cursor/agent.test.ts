@@ -435,6 +435,8 @@ describe('cancelling', () => {
 describe('a start that fails', () => {
   test.each([
     ['too many requests', 'HTTP 429'],
+    ['a time-out', 'request timed out'],
+    ['a connection that is refused', 'connect ECONNREFUSED 127.0.0.1:443'],
     ['one after the chat has begun', 'HTTP 429', 'early'],
   ])('with %s is repeated', async (_what, words, when = 'fail') => {
     const editor = await usual(hasty);
@@ -455,6 +457,12 @@ describe('a start that fails', () => {
       'fail 9 a bug',
       1,
       /ended with status 1.*: a bug\n.*cursor-agent -p hello/s,
+    ],
+    [
+      'once with a model that there is not',
+      'fail 9 Cannot use this model: x',
+      1,
+      /Cannot use this model: x\n/,
     ],
     ['once where output has come', 'late 9 connect ETIMEDOUT', 1, /ETIMEDOUT/],
     [
@@ -589,9 +597,11 @@ describe('signing in', () => {
 
   test('is asked for when a session is opened, and done by the program', async () => {
     const editor = await signedOut();
+    const { agent } = editor.connection;
+    expect(await agent.request('_cursor/status', {})).toMatchObject({ isHealthy: true, isSignedIn: false });
     await expect(editor.session()).rejects.toMatchObject({ code: -32000 });
 
-    await editor.connection.agent.request('authenticate', { methodId: 'cursor_login' });
+    await agent.request('authenticate', { methodId: 'cursor_login' });
 
     await editor.prompt((await editor.session()).sessionId, 'play hello');
     expect(editor.text()).toBe('Hello there.');
@@ -648,6 +658,7 @@ describe('the calls beyond ACP', () => {
       sessions: [
         expect.objectContaining({
           ...{ sessionId, cwd: editor.place.cwd, turns: 3, toolCalls: 7, durationMs: 8468 },
+          createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) as string,
           ...{
             inputTokens: 200,
             outputTokens: 40,

@@ -33,6 +33,29 @@ describe('git in a container', () => {
     expect(await bindsOf(place)).toEqual([`bind ${place.workspace} ${place.workspace} true`]);
   });
 
+  test('works in a folder whose name has characters of every sort', async () => {
+    const place = new Place(cai, newRepository(cai, `a, ü "x" $y 'z' #&;`));
+
+    const said = await place.prints([
+      'sh',
+      '-c',
+      'git commit -q --allow-empty -m inside; git log --format=%s; pwd',
+    ]);
+
+    expect(said).toBe(`inside\nfirst\n${place.workspace}`);
+  });
+
+  test('works in a linked worktree of a bare repository', async () => {
+    const place = new Place(cai, join(folder, 'trees/of-bare'));
+    ownFolder(join(folder, 'trees'));
+    git(cai, 'clone', '--quiet', '--bare', newRepository(cai, 'origin'), `${place.workspace}.git`);
+    git(cai, '-C', `${place.workspace}.git`, 'worktree', 'add', '--quiet', '-b', 'branch', place.workspace);
+
+    await place.prints(['git', 'commit', '--quiet', '--allow-empty', '--message', 'inside']);
+
+    expect(git(cai, '-C', place.workspace, 'log', '--format=%s')).toBe('inside\nfirst');
+  });
+
   test('works in a repository of somebody else where the user lets git do that', async () => {
     const place = new Place(cai, newRepository(cai, 'foreign'));
     chownSync(place.workspace, 4321, 4321);
