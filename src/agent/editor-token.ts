@@ -3,11 +3,11 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { Host } from '../system/host';
 import { builtin } from '../system/builtin';
-import { CaiError, messageOf, errorCodeOf } from '../errors';
+import { CaiError, messageOf } from '../errors';
 import { ownProgram } from './cai-program';
 import { isRunning, ownIdentity } from '../system/process-identity';
 import { makeFolder } from '../system/files/make-folder';
-import { objectIn } from '../system/unless';
+import { isMissing, objectIn } from '../system/unless';
 
 /** What `cai terminal` runs in a container. */
 export interface TerminalOrder {
@@ -207,8 +207,7 @@ function unlessMissing<T>(act: () => T): T | undefined {
   try {
     return act();
   } catch (reason) {
-    const code = errorCodeOf(reason);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isMissing(reason)) return undefined;
     throw refuse(messageOf(reason));
   }
 }

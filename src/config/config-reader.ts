@@ -1,11 +1,12 @@
 /** Turns TOML text into settings, as a table of keys says, and those into an object; explains what does not fit. */
 import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
-import { CaiError, errorCodeOf, messageOf } from '../errors';
+import { CaiError } from '../errors';
 import { utf8Of } from '../system/files/utf8';
 import type { Base, Kind } from './config-kinds';
 import { nearest } from './nearest';
 import { quoted } from '../system/quoted';
+import { reading, unlessGone } from '../system/unless';
 import type { RepositoryRule } from './repository-rules';
 import type { placesIn, Path } from './toml-places';
 
@@ -66,14 +67,7 @@ export function settingsOf(table: Readonly<Table>, source: Source, keys: readonl
 
 /** The text of a file; empty if the file does not exist. Throws `CaiError('CONFIG')`. */
 export function readIfThere(file: string): string {
-  try {
-    return utf8Of(readFileSync(file));
-  } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return '';
-    throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`, undefined, {
-      cause: reason,
-    });
-  }
+  return reading(file, () => unlessGone(() => utf8Of(readFileSync(file))) ?? '');
 }
 
 /** The object that settings make, completed with what holds without them. A later setting of a key wins. */

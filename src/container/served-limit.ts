@@ -31,8 +31,7 @@ export async function startWithinLimit<T>(
   if (host.workspaces === undefined) return await start();
   const onWait = (pid: number) => tell(`waiting for process ${pid}, which starts another container`);
   const locks = new ProcessLocks(join(host.folders.state, 'starts'));
-  const lock = await locks.take(recordName(JSON.stringify(host.workspaces)), { pollMs, onWait });
-  try {
+  return await locks.hold(recordName(JSON.stringify(host.workspaces)), { pollMs, onWait }, async () => {
     const own = await ownContainers(engine, host.user.uid);
     const running = own.filter(
       ({ state, workspace }) => state === 'running' && workspace !== undefined && isAllowed(host, workspace),
@@ -43,7 +42,5 @@ export async function startWithinLimit<T>(
         `${running.length} containers run in the folders that you may use, and no more may ("serve.containers" in the configuration of the server): close sessions in other workspaces, and try again once their containers have ended, or ask the owner of the server to end some with "cai stop"`,
       );
     return await start();
-  } finally {
-    lock?.release();
-  }
+  });
 }

@@ -7,7 +7,7 @@ import { connect, rootCertificates } from 'node:tls';
 import type { HostNetwork } from '../config/config';
 import { placeOfUrl } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
-import { CaiError, messageOf } from '../errors';
+import { reading } from '../system/unless';
 import { atMost, wholeOf } from '../system/streams/at-most';
 import { proxyFor, tunnelTo } from './own-proxy';
 
@@ -126,11 +126,8 @@ export class Requests {
   #certificates(): readonly string[] | undefined {
     const { caFile } = this.network;
     if (caFile === undefined) return undefined;
-    try {
-      return (this.#ca ??= [...rootCertificates, readFileSync(caFile, 'utf8')]);
-    } catch (reason) {
-      throw new CaiError('CONFIG', `network.ca_file: ${caFile} cannot be read: ${messageOf(reason)}`);
-    }
+    const read = () => [...rootCertificates, readFileSync(caFile, 'utf8')];
+    return (this.#ca ??= reading(`network.ca_file: ${caFile}`, read));
   }
 }
 

@@ -101,6 +101,25 @@ export class ProcessLocks {
     }
   }
 
+  /** What `use` returns while this process has the lock. Waits as `take` does; after `limitMs` it rejects with what `late` makes. */
+  async hold<T>(
+    name: string,
+    {
+      limitMs = Infinity,
+      late,
+      ...how
+    }: { pollMs: number; limitMs?: number; late?: () => Error; onWait?: (pid: number) => void },
+    use: () => T | Promise<T>,
+  ): Promise<T> {
+    const lock = await this.take(name, { ...how, deadline: performance.now() + limitMs });
+    if (lock === undefined) throw late!();
+    try {
+      return await use();
+    } finally {
+      lock.release();
+    }
+  }
+
   #ownFile(name: string): string {
     return join(this.folder, `${name}.${ownIdentity()}.lock`);
   }

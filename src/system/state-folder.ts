@@ -1,7 +1,7 @@
 /** Our state folder where it cannot be used: how that is told from one that is not there, and what to do. */
 import { accessSync, constants, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaiError, messageOf, errorCodeOf } from '../errors';
+import { CaiError, messageOf, errorCodeOf, type FailureCode } from '../errors';
 import { builtin } from './builtin';
 import { ancestry } from './real-path';
 
@@ -21,6 +21,16 @@ export function readState<T>(state: string, name: string, read: (path: string) =
   } catch (reason) {
     if (errorCodeOf(reason) === undefined || reason instanceof CaiError) throw reason;
     throw new CaiError('CONFIG', `${path} cannot be read: ${messageOf(reason)}: ${stateRemedy(state)}`);
+  }
+}
+
+/** What `write` returns, which changes `place` in the state folder. Where it fails, that cannot be written. */
+export function writeState<T>(state: string, place: string, write: () => T, code: FailureCode = 'CONFIG'): T {
+  try {
+    return write();
+  } catch (reason) {
+    if (reason instanceof CaiError) throw reason;
+    throw new CaiError(code, `${place} cannot be written: ${messageOf(reason)}: ${stateRemedy(state)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 /** What is tried, and may fail or find nothing. */
-import { errorCodeOf } from '../errors';
+import { CaiError, errorCodeOf, messageOf, type FailureCode } from '../errors';
 
 /** An object of JSON, of which anything can be missing. */
 type Json = Readonly<Record<string, unknown>>;
@@ -36,5 +36,29 @@ export function unlessGone<T>(look: () => T): T | undefined {
   } catch (reason) {
     if (errorCodeOf(reason) === 'ENOENT') return undefined;
     throw reason;
+  }
+}
+
+/** Whether an error of the system says that nothing is there, also because the way there leads through a file. */
+export function isMissing(reason: unknown): boolean {
+  return errorCodeOf(reason) === 'ENOENT' || errorCodeOf(reason) === 'ENOTDIR';
+}
+
+/** What `read` returns; an error becomes a `CaiError` that names `place`, and what to do if that is known. */
+export function reading<T>(place: string, read: () => T, code: FailureCode = 'CONFIG', remedy?: string): T {
+  try {
+    return read();
+  } catch (cause) {
+    const what = `${place} cannot be read: ${messageOf(cause)}`;
+    throw new CaiError(code, remedy === undefined ? what : `${what}: ${remedy}`, undefined, { cause });
+  }
+}
+
+/** What `write` returns; an error of the system becomes a `CaiError('CONFIG')` that names `place`. */
+export function writing<T>(place: string, write: () => T): T {
+  try {
+    return write();
+  } catch (cause) {
+    throw new CaiError('CONFIG', `${place} cannot be written: ${messageOf(cause)}`, undefined, { cause });
   }
 }

@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf } from '../errors';
-import { replaceFile, writing } from '../system/files/replace-file';
+import { replaceFile } from '../system/files/replace-file';
 import { recordName } from '../system/state-folder';
-import { objectIn, unlessFails } from '../system/unless';
+import { objectIn, unlessFails, writing } from '../system/unless';
 
 /**
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it

@@ -130,6 +130,27 @@ describe('a lock', () => {
     }
   });
 
+  test('is held while something is done, and no longer, also where that fails', async () => {
+    const isHeld = () => locks.holders().map(({ name }) => name);
+
+    expect(await locks.hold('a', { pollMs: 3 }, isHeld)).toEqual(['a']);
+    const failing = locks.hold('a', { pollMs: 3 }, () => Promise.reject(new Error('no')));
+    await expect(failing).rejects.toThrow('no');
+
+    expect(isHeld()).toEqual([]);
+  });
+
+  test('is waited for no longer than is said', async () => {
+    const lock = locks.tryTake('a');
+    const late = () => new Error('too late');
+    const use = jest.fn();
+
+    await expect(locks.hold('a', { pollMs: 3, limitMs: 10, late }, use)).rejects.toThrow('too late');
+
+    expect(use).not.toHaveBeenCalled();
+    lock!.release();
+  });
+
   test('is had by one process at a time, however many want it at once', async () => {
     const others = Array.from({ length: 5 }, () => run(holder, [folder, 'a']));
     const said: string[] = [];

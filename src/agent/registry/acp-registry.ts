@@ -1,12 +1,12 @@
 /** The ACP registry's agents, read from the package's copy or from a newer copy in our state folder. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { messageOf } from '../../errors';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import type { Host } from '../../system/host';
 import { packageFile } from '../../system/files/package-file';
 import { replaceFile } from '../../system/files/replace-file';
-import { stateRemedy } from '../../system/state-folder';
+import { writeState } from '../../system/state-folder';
 import { readDocument, type RegistryDocument } from './document';
 import type { RegistryEntry } from './entry';
 import { objectIn } from '../../system/unless';
@@ -50,14 +50,8 @@ export function findEntry(host: Host, id: string): RegistryEntry | undefined {
 /** Keeps a document as it was served, JSON text, in the place of an earlier one. Fails with `CaiError('CONFIG')`. */
 export function keepDocument(host: Host, text: string, takenAt: string): void {
   const file = copyIn(host);
-  try {
-    replaceFile(file, JSON.stringify({ takenAt, document: JSON.parse(text) as unknown }));
-  } catch (reason) {
-    throw new CaiError(
-      'CONFIG',
-      `${file} cannot be written: ${messageOf(reason)}: ${stateRemedy(host.folders.state)}`,
-    );
-  }
+  const content = () => JSON.stringify({ takenAt, document: JSON.parse(text) as unknown });
+  writeState(host.folders.state, file, () => replaceFile(file, content()));
 }
 
 function copyIn(host: Host): string {

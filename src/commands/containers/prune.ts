@@ -5,8 +5,9 @@ import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { duration } from '../../config/config-kinds';
-import { CaiError, errorCodeOf } from '../../errors';
+import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
+import { isMissing } from '../../system/unless';
 import { leftBuildFolders } from '../../workspace/devcontainer/cli';
 import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
@@ -113,7 +114,6 @@ function isNowhere(root: string | undefined): boolean {
     lstatSync(root);
     return false;
   } catch (reason) {
-    const code = errorCodeOf(reason);
-    return code === 'ENOENT' || code === 'ENOTDIR';
+    return isMissing(reason);
   }
 }

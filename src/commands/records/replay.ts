@@ -13,11 +13,12 @@ import {
 } from '../../acp';
 import { AgentProcess } from '../../agent/process';
 import { hastyStop } from '../../agent/process-end';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError } from '../../errors';
 import { openLog } from '../../system/log';
 import { LineReader, type LineLimits } from '../../rpc/line';
 import type { Line } from '../../rpc/splice';
 import { printableLine } from '../../system/quoted';
+import { reading } from '../../system/unless';
 import { declare } from '../support/command';
 
 interface Options {
@@ -67,7 +68,8 @@ without --files also the files it writes, as stderr then says; everything else r
           : 'an agent is played on stdin and stdout, without a COMMAND: or add --as editor',
       );
     }
-    const lines = readRecording(read(file!), file!);
+    const text = reading(file!, () => readFileSync(file!, 'utf8'), 'REPLAY');
+    const lines = readRecording(text, file!);
     requireChild(lines, options.child);
     await (isEditor ? playEditor(lines, options, host, program) : playAgent(lines, options, host));
     return 0;
@@ -78,14 +80,6 @@ without --files also the files it writes, as stderr then says; everything else r
 function numberOf(text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text);
   throw new CaiError('USAGE', `--child: "${text}" is not the number of an agent, which is 1 or more`);
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (reason) {
-    throw new CaiError('REPLAY', `${file} cannot be read: ${messageOf(reason)}`);
-  }
 }
 
 function requireChild(lines: readonly RecordedLine[], child: number | undefined): void {

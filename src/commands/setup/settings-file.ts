@@ -13,12 +13,11 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { unlessFails } from '../../system/unless';
+import { CaiError } from '../../errors';
+import { reading, unlessFails, unlessGone, writing } from '../../system/unless';
 import { utf8Of } from '../../system/files/utf8';
 import { doubledKey, withValue, withoutValue } from './settings-text';
 import { makeFolder } from '../../system/files/make-folder';
-import { writing } from '../../system/files/replace-file';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
@@ -99,18 +98,10 @@ function withoutMark(text: string): string {
 
 /** Undefined: the file does not exist. */
 function read(file: string): string | undefined {
-  try {
-    return utf8Of(readFileSync(file));
-  } catch (reason) {
-    if (errorCodeOf(reason) !== 'ENOENT')
-      throw new CaiError('CONFIG', `${file} cannot be read: ${messageOf(reason)}`);
-    const target = unlessFails(() => readlinkSync(file));
-    if (target === undefined) return undefined;
-    throw new CaiError(
-      'CONFIG',
-      `${file} leads to ${target}, which is not there: make it, or remove the link`,
-    );
-  }
+  const text = reading(file, () => unlessGone(() => utf8Of(readFileSync(file))));
+  const target = text === undefined ? unlessFails(() => readlinkSync(file)) : undefined;
+  if (target === undefined) return text;
+  throw new CaiError('CONFIG', `${file} leads to ${target}, which is not there: make it, or remove the link`);
 }
 
 /** A link stays one: people keep their settings elsewhere. */

@@ -4,12 +4,12 @@ import { posix } from 'node:path';
 import { patch } from '@decimalturn/toml-patch';
 import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
-import { replaceFile, writing } from '../../system/files/replace-file';
+import { replaceFile } from '../../system/files/replace-file';
 import { configFileOf, configKeys, loadConfig } from '../../config/config';
 import { readIfThere, readSettings, type Setting } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
 import { placesIn, type Path } from '../../config/toml-places';
-import { isObject, unlessFails } from '../../system/unless';
+import { isObject, unlessFails, writing } from '../../system/unless';
 
 type Settings = Readonly<Record<string, unknown>>;
 

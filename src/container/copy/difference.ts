@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { CaiError, messageOf } from '../../errors';
 import { gitFoldersOf, gitlinksOf } from '../../workspace/protect/git-layout';
 import { quoted } from '../../system/quoted';
+import { isMissing } from '../../system/unless';
 import type { Repository } from './repository';
 
 /** A file that differs from the commit. Names have a character for each byte. */
@@ -80,7 +81,7 @@ async function looked(folders: RealFolders, name: string): Promise<Differing> {
     const { mode, size, mtimeMs: at } = found;
     return found.isFile() ? { is: 'file', name, mode: mode & 0o777, size, at } : { is: 'gone', name };
   } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT' || errorCodeOf(reason) === 'ENOTDIR') return { is: 'gone', name };
+    if (isMissing(reason)) return { is: 'gone', name };
     throw new CaiError(
       'WORKSPACE',
       `${quoted(folders.root)} cannot be copied: ${quoted(name)}: ${messageOf(reason)}`,

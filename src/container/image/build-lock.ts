@@ -20,7 +20,7 @@ export async function whileLocked<T>(
   try {
     const locks = new ProcessLocks(folder);
     const lock = await locks.take(tag.replaceAll(/[/:]/g, '-'), { pollMs: 100, onWait }).catch(cannotLock);
-    return await work().finally(() => lock?.release());
+    return await work().finally(() => lock!.release());
   } finally {
     progress.end();
   }

@@ -8,9 +8,10 @@ import { loadConfig, type Config, type HostNetwork } from '../../config/config';
 import { ownValue } from '../../config/own-property';
 import { buildSettings } from '../../workspace/devcontainer/build-settings';
 import type { Devcontainer, LocalEnv } from '../../workspace/devcontainer/devcontainer';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError } from '../../errors';
 import { safeProgram } from '../../system/paths/safe-program';
 import { packageFile } from '../../system/files/package-file';
+import { reading } from '../../system/unless';
 import { worktreeAt } from '../../workspace/worktrees/worktrees';
 import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
@@ -152,13 +153,6 @@ export function newest(agent: string, name: string): string {
 
 /** The text of a file that the configuration names by `key`. Fails with `CaiError('IMAGE')`. */
 export function readSetting(key: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (reason) {
-    const remedy = 'put it there, or correct or remove that key ("cai config" tells the line)';
-    throw new CaiError(
-      'IMAGE',
-      `"${key}" names ${path}, which cannot be read: ${messageOf(reason)}: ${remedy}`,
-    );
-  }
+  const remedy = 'put it there, or correct or remove that key ("cai config" tells the line)';
+  return reading(`"${key}" names ${path}, which`, () => readFileSync(path, 'utf8'), 'IMAGE', remedy);
 }

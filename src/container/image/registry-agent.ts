@@ -11,7 +11,7 @@ import { CaiError, messageOf } from '../../errors';
 import { Requests } from '../../network';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { replaceFile } from '../../system/files/replace-file';
-import { readState, stateRemedy } from '../../system/state-folder';
+import { readState, writeState } from '../../system/state-folder';
 import { whileLocked } from './build-lock';
 import type { Progress } from './progress';
 import { shellWord } from '../../system/quoted';
@@ -122,31 +122,21 @@ function checkDigest({ archive, sha256 }: ArchiveTarget, actual: string, stateFo
     );
   }
   if (sha256 !== undefined || expected !== undefined) return;
-  try {
-    replaceFile(file, `${JSON.stringify({ ...kept, [archive]: actual }, undefined, 2)}\n`);
-  } catch (reason) {
-    throw new CaiError(
-      'IMAGE',
-      `${file} cannot be written: ${messageOf(reason)}: ${stateRemedy(stateFolder)}`,
-    );
-  }
+  const text = `${JSON.stringify({ ...kept, [archive]: actual }, undefined, 2)}\n`;
+  writeState(stateFolder, file, () => replaceFile(file, text), 'IMAGE');
 }
 
 function newFolder(stateFolder: string): string {
   const folder = join(stateFolder, 'archives');
-  try {
+  const make = () => {
     makeFolder(folder);
     for (const path of readdirSync(folder).map((name) => join(folder, name))) {
       const madeMs = unlessFails(() => statSync(path).mtimeMs) ?? Infinity;
       if (Date.now() - madeMs > leftMs) rmSync(path, { recursive: true, force: true });
     }
     return mkdtempSync(join(folder, 'download-'));
-  } catch (reason) {
-    throw new CaiError(
-      'IMAGE',
-      `${folder} cannot be written: ${messageOf(reason)}: ${stateRemedy(stateFolder)}`,
-    );
-  }
+  };
+  return writeState(stateFolder, folder, make, 'IMAGE');
 }
 
 /** By the end of the path: a file with another end is the program itself. */

@@ -1,11 +1,11 @@
 /** What `docker login` has kept. Source: docker/cli, "Credential stores"; docker/docker-credential-helpers. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { loginKey } from './reference';
 import { outputOf, type OutputFailure } from '../../system/program-output';
-import { objectIn, unlessFails } from '../../system/unless';
+import { isMissing, objectIn, unlessFails } from '../../system/unless';
 import { withoutEnd } from '../../system/paths/without-end';
 
 /** Who a registry knows the user as. */
@@ -57,7 +57,7 @@ function readConfig(file: string): DockerConfig {
   try {
     text = readFileSync(file, 'utf8');
   } catch (reason) {
-    if (['ENOENT', 'ENOTDIR'].includes(String(errorCodeOf(reason)))) return {};
+    if (isMissing(reason)) return {};
     throw unusable(`${file} cannot be read: ${messageOf(reason)}`);
   }
   const config = unlessFails<unknown>(() => JSON.parse(text));

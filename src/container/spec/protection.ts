@@ -12,7 +12,7 @@ import { withFile } from '../../system/files/open-file';
 import { pathOfOpen } from '../../system/files/descriptor';
 import { makeInside } from './own-folders';
 import type { Bind } from './spec';
-import { unlessFails } from '../../system/unless';
+import { isMissing, unlessFails } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
@@ -153,11 +153,10 @@ function identityOfMounted(path: string): string | undefined {
   try {
     return withFile(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, identify);
   } catch (reason) {
-    const code = errorCodeOf(reason);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isMissing(reason)) return undefined;
     // An agent that keeps others from opening a file is not to be given that file.
     const remedy =
-      code === 'EAGAIN'
+      errorCodeOf(reason) === 'EAGAIN'
         ? 'a program has a lease on it: end that one, in a container with "cai stop"'
         : 'correct that, or leave all unprotected with "cai exec --writable"';
     throw new CaiError(

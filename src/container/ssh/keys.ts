@@ -1,13 +1,12 @@
 /** The two kinds of SSH keys: ours, with which we log in everywhere, and the one of each container. */
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, open, rm, writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { utils } from 'ssh2';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError, errorCodeOf, messageOf } from '../../errors';
 import { fingerprint } from '../../network';
 import { stateRemedy } from '../../system/state-folder';
-import { makeFolder } from '../../system/files/make-folder';
+import { makeOnce } from '../../system/files/replace-file';
 
 const keyType = 'ssh-ed25519';
 const comment = 'containai';
@@ -47,7 +46,9 @@ export function newHostKey(): { readonly privateKey: string; readonly fingerprin
 }
 
 async function read(path: string): Promise<string | undefined> {
-  const file = await open(path).catch(unless('ENOENT'));
+  const file = await open(path).catch((reason: unknown) => {
+    if (errorCodeOf(reason) !== 'ENOENT') throw reason;
+  });
   if (file === undefined) return undefined;
   try {
     const { mode } = await file.stat();
@@ -59,25 +60,11 @@ async function read(path: string): Promise<string | undefined> {
   }
 }
 
-/** The file appears whole or not at all, and never takes the place of another. */
 async function make(path: string): Promise<string> {
-  makeFolder(dirname(path));
-  const draft = `${path}.${randomBytes(8).toString('hex')}`;
-  try {
-    await writeFile(draft, newPrivateKey(), { mode: 0o600, flag: 'wx', flush: true });
-    await link(draft, path).catch(unless('EEXIST'));
-  } finally {
-    await rm(draft, { force: true });
-  }
+  makeOnce(path, newPrivateKey());
   const key = await read(path);
   if (key === undefined) throw new Error('it has just been removed');
   return key;
-}
-
-function unless(code: string): (reason: unknown) => undefined {
-  return (reason) => {
-    if ((reason as NodeJS.ErrnoException).code !== code) throw reason;
-  };
 }
 
 /**

@@ -8,7 +8,7 @@ import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { ProcessLocks, type Lock } from '../../system/process-lock';
 import { quoted } from '../../system/quoted';
 import { replaceFile } from '../../system/files/replace-file';
-import { recordName, stateRemedy } from '../../system/state-folder';
+import { recordName, stateRemedy, writeState } from '../../system/state-folder';
 
 /** What a rule does. */
 export type RuleKind = 'allow' | 'deny';
@@ -76,7 +76,7 @@ function change(
   next: (known: Decisions) => Decisions | undefined,
 ): void {
   const file = fileOf(state, root);
-  try {
+  writeState(state, file, () => {
     const lock = lockOf(file);
     try {
       const known = decisionsOf(state, root);
@@ -88,10 +88,7 @@ function change(
     } finally {
       lock.release();
     }
-  } catch (reason) {
-    if (reason instanceof CaiError) throw reason;
-    throw new CaiError('CONFIG', `${file} cannot be written: ${messageOf(reason)}: ${stateRemedy(state)}`);
-  }
+  });
 }
 
 /** Waits for another process, without doing anything else: that is a matter of milliseconds. */

@@ -25,7 +25,7 @@ const authorityDays = 3650;
 const renewMs = 30 * 86_400_000;
 /** Longest that programs accept of a server. Source: CA/Browser Forum, Baseline Requirements, 6.3.2. */
 const serverDays = 90;
-const lockMs = 10_000;
+const limitMs = 10_000;
 const dayMs = 86_400_000;
 
 /** The authority of the user, if there is one. Fails with `CaiError('CONFIG')` if it cannot be read. */
@@ -41,20 +41,14 @@ export async function authorityOf(state: string): Promise<Identity> {
   const found = findAuthority(state);
   if (found !== undefined) return found;
   const file = fileOf(state);
-  const deadline = performance.now() + lockMs;
-  const lock = await new ProcessLocks(posix.dirname(file)).take(posix.basename(file), {
-    pollMs: 10,
-    deadline,
-  });
-  if (lock === undefined)
-    throw new CaiError('CONFIG', `another command is making the authority for keys, ${file}: try again`);
-  try {
+  const { dir, base } = posix.parse(file);
+  const late = () =>
+    new CaiError('CONFIG', `another command is making the authority for keys, ${file}: try again`);
+  return await new ProcessLocks(dir).hold(base, { pollMs: 10, limitMs, late }, async () => {
     const made = findAuthority(state) ?? (await makeAuthority());
     explained(state, () => replaceFile(file, `${JSON.stringify(made)}\n`));
     return made;
-  } finally {
-    lock.release();
-  }
+  });
 }
 
 /** Tells it from others. */

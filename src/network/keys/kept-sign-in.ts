@@ -24,7 +24,7 @@ import { unlessFails, unlessGone, objectIn } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
 /** How long another process may take to renew a sign-in, in milliseconds. */
-const lockMs = 60_000;
+const limitMs = 60_000;
 const pollMs = 20;
 /** How long this process pauses after each change, in milliseconds: longer than others wait between two tries. */
 const leaveMs = 4 * pollMs;
@@ -233,18 +233,13 @@ class KeptSignIn {
   }
 
   async #alone<T>(use: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + lockMs;
     const { dir, name } = posix.parse(this.#path);
-    const lock = await new ProcessLocks(dir).take(name, { pollMs, deadline });
-    if (lock === undefined) throw new Error('another command is renewing the sign-in: try again');
-    const used = use();
-    begun.add(used);
-    try {
-      return await used;
-    } finally {
-      begun.delete(used);
-      lock.release();
-    }
+    const late = () => new Error('another command is renewing the sign-in: try again');
+    return await new ProcessLocks(dir).hold(name, { pollMs, limitMs, late }, async () => {
+      const used = use();
+      begun.add(used);
+      return await used.finally(() => begun.delete(used));
+    });
   }
 
   #record(): Kept | undefined {

@@ -1,7 +1,8 @@
 /** What a client shows to a server and wants to see of it: a token, certificates. Nothing of it is ever logged. */
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
+import { CaiError } from '../../errors';
+import { reading, unlessGone } from '../../system/unless';
 import type { Address } from './address';
 
 /** Where these things are. */
@@ -71,12 +72,9 @@ function tokenFor(address: Address, { tokenFile, token, ownTokenFile }: AccessOp
 }
 
 function ownToken(file: string): string | undefined {
-  try {
-    return usable(file, readFileSync(file, 'utf8'));
-  } catch (reason) {
-    if (errorCodeOf(reason) === 'ENOENT') return undefined;
-    throw reason instanceof CaiError ? reason : unreadable('the token of this machine', file, reason);
-  }
+  const readToken = () => unlessGone(() => readFileSync(file, 'utf8'));
+  const text = reading(`the token of this machine: ${file}`, readToken);
+  return text === undefined ? undefined : usable(file, text);
 }
 
 /** A header carries no other characters. */
@@ -87,13 +85,5 @@ function usable(what: string, text: string): string {
 }
 
 function read(what: string, file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (reason) {
-    throw unreadable(what, file, reason);
-  }
-}
-
-function unreadable(what: string, file: string, reason: unknown): CaiError {
-  return new CaiError('CONFIG', `${what}: ${file} cannot be read: ${messageOf(reason)}`);
+  return reading(`${what}: ${file}`, () => readFileSync(file, 'utf8'));
 }

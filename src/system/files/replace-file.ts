@@ -1,6 +1,6 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { errorCodeOf } from '../../errors';
 import { builtin } from '../builtin';
 import { makeFolder } from './make-folder';
 
@@ -9,9 +9,7 @@ import { makeFolder } from './make-folder';
  * the new one. The folder is made if it is missing. Both are the user's alone. Fails with the system's error.
  */
 export function replaceFile(file: string, content: string | Buffer): void {
-  // Loaded when it is wanted, as it takes 3 ms.
-  const draft = `${file}.${builtin('node:crypto').randomUUID()}`;
-  makeFolder(posix.dirname(file));
+  const draft = draftOf(file);
   try {
     writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
     renameSync(draft, file);
@@ -22,11 +20,25 @@ export function replaceFile(file: string, content: string | Buffer): void {
   }
 }
 
-/** What `write` returns; an error of the system becomes a `CaiError('CONFIG')` that names `place`. */
-export function writing<T>(place: string, write: () => T): T {
+/**
+ * Makes a file of ours, unless there is one: it appears whole or not at all, and never in the place of one that another
+ * process has just made. Else as `replaceFile`.
+ */
+export function makeOnce(file: string, content: string): void {
+  const draft = draftOf(file);
   try {
-    return write();
-  } catch (cause) {
-    throw new CaiError('CONFIG', `${place} cannot be written: ${messageOf(cause)}`, undefined, { cause });
+    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
+    linkSync(draft, file);
+  } catch (reason) {
+    if (errorCodeOf(reason) !== 'EEXIST') throw reason;
+  } finally {
+    rmSync(draft, { force: true });
   }
+}
+
+/** A name beside a file that no other has; the folder is there then. */
+function draftOf(file: string): string {
+  makeFolder(posix.dirname(file));
+  // Loaded when it is wanted, as it takes 3 ms.
+  return `${file}.${builtin('node:crypto').randomUUID()}`;
 }

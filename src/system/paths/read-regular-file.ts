@@ -1,7 +1,7 @@
 /** Reads files that a stranger may have prepared. */
 import * as fs from 'node:fs';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import { unlessFails } from '../unless';
+import { CaiError, messageOf } from '../../errors';
+import { isMissing, unlessFails } from '../unless';
 import { isInside } from './is-inside';
 
 /**
@@ -32,8 +32,7 @@ function openIfThere(file: string): number | undefined {
     return fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch (reason) {
     if (reason instanceof CaiError) throw reason;
-    const code = errorCodeOf(reason);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isMissing(reason)) return undefined;
     throw refuse(file, `cannot be read: ${messageOf(reason)}`);
   }
 }

@@ -49,18 +49,15 @@ export async function runHooks(
   if (hooks.length === 0 || dueHooks(hooks, place, doneIn(file)).length === 0) return;
   const locks = new ProcessLocks(folder);
   const onWait = (pid: number) => runner.begin(`waiting for process ${pid}, which sets up ${place.name}`);
-  const lock = await locks.take(place.name, { pollMs: 100, onWait });
-  try {
+  const run = async () => {
     const due = dueHooks(hooks, place, doneIn(file));
     if (due.length === 0) return;
     // Nothing is recorded of what is ended half-way: all of it runs again.
     const isFailed = !(await runAll(due, runner));
     const done: Done = { id: place.id, startedAt: place.startedAt, isFailed };
     replaceFile(file, `${JSON.stringify(done)}\n`);
-  } finally {
-    runner.end();
-    lock?.release();
-  }
+  };
+  await locks.hold(place.name, { pollMs: 100, onWait }, run).finally(() => runner.end());
 }
 
 function dueHooks(

@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf } from '../../errors';
+import { CaiError } from '../../errors';
 import { readRegularFile } from '../../system/paths/read-regular-file';
 import { quoted } from '../../system/quoted';
 import { isInside } from '../../system/paths/is-inside';
 import { makeFolder } from '../../system/files/make-folder';
+import { reading } from '../../system/unless';
 
 export interface SnapshotFile {
   readonly content: Buffer;
@@ -112,11 +113,7 @@ export class Snapshot {
   }
 
   #look(path: string) {
-    try {
-      return lstatSync(path, { throwIfNoEntry: false });
-    } catch (reason) {
-      throw new CaiError('CONFIG', `${quoted(path)} cannot be read: ${messageOf(reason)}`);
-    }
+    return reading(quoted(path), () => lstatSync(path, { throwIfNoEntry: false }));
   }
 
   #nameOf(path: string): string {

@@ -8,7 +8,7 @@ import { CaiError } from '../../errors';
 import { inOneLook } from '../../system/paths/look-inside';
 import { identityNow } from '../../system/paths/pinned-folder';
 import { ancestry } from '../../system/real-path';
-import { replaceFile, writing } from '../../system/files/replace-file';
+import { replaceFile } from '../../system/files/replace-file';
 import {
   contentsOf,
   digestOf,
@@ -20,7 +20,7 @@ import {
   type Content,
   type Scope,
 } from './inventory';
-import { unlessFails } from '../../system/unless';
+import { unlessFails, writing } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
 
 /** What `cai review` compares a folder with. */

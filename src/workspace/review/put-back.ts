@@ -10,7 +10,7 @@ import { withFile } from '../../system/files/open-file';
 import { pathOfOpen, placeOf } from '../../system/files/descriptor';
 import { commandWord, quoted } from '../../system/quoted';
 import { makeFolder } from '../../system/files/make-folder';
-import { writing } from '../../system/files/replace-file';
+import { writing } from '../../system/unless';
 
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;

@@ -137,14 +137,8 @@ export async function remakeWorktree(
 /** Makes a worktree while no other process makes that one. */
 async function whileAlone<T>({ folder }: Worktree, host: Host, make: () => Promise<T>): Promise<T> {
   const locks = new ProcessLocks(posix.join(host.folders.state, 'worktree-locks'));
-  const deadline = performance.now() + writeMs;
-  const lock = await locks.take(recordName(folder), { pollMs: 20, deadline });
-  if (lock === undefined) throw refusal(folder, 'is being made by another process: try again');
-  try {
-    return await make();
-  } finally {
-    lock.release();
-  }
+  const late = () => refusal(folder, 'is being made by another process: try again');
+  return await locks.hold(recordName(folder), { pollMs: 20, limitMs: writeMs, late }, make);
 }
 
 async function checkOut(

@@ -12,7 +12,7 @@ import { CaiError, messageOf } from '../../../errors';
 import { quoted } from '../../../system/quoted';
 import { dockerFolder } from '../../registry/docker-login';
 import { sshTargetOf, type SshTarget } from './elsewhere/ssh-program';
-import { unlessFails } from '../../../system/unless';
+import { isMissing, unlessFails } from '../../../system/unless';
 import { isInside } from '../../../system/paths/is-inside';
 
 /** Where an engine is. */
@@ -176,8 +176,7 @@ function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
   } catch (reason) {
-    const { code } = reason as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isMissing(reason)) return undefined;
     throw noEngine(`${file} cannot be read, so the Docker context is unknown: ${messageOf(reason)}`);
   }
 }

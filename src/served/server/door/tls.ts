@@ -4,9 +4,10 @@ import { resolve } from 'node:path';
 import type { TlsOptions } from 'node:tls';
 import { checkFilePath } from '../../../config/chosen-path';
 import { configFileOf, type Config } from '../../../config/config';
-import { CaiError, messageOf } from '../../../errors';
+import { CaiError } from '../../../errors';
 import { AgentFolders } from '../../../system/paths/agent-folders';
 import type { Host } from '../../../system/host';
+import { reading } from '../../../system/unless';
 
 /**
  * For `tls.createServer` and all that builds on it; `undefined`: the configuration names no certificate. A client may
@@ -27,14 +28,7 @@ export function tlsOptionsOf(host: Host, serve: Config['serve']): TlsOptions | u
     // On the command line it may be relative.
     const path = resolve(named);
     checkFilePath(host, { key: `serve.${key}`, path, root: undefined }, folders);
-    try {
-      return readFileSync(path);
-    } catch (reason) {
-      throw new CaiError(
-        'CONFIG',
-        `${path}, which "${key}" in [serve] names, cannot be read: ${messageOf(reason)}`,
-      );
-    }
+    return reading(`${path}, which "${key}" in [serve] names,`, () => readFileSync(path));
   };
   return {
     cert: read('tls_cert', tlsCert),

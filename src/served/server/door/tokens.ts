@@ -1,6 +1,6 @@
 /** The tokens by which people come in, in the user's state folder. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { constants, fstatSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, fstatSync, lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownerName } from '../../../config/serve-words';
 import { ownTokenFile, serveFolder } from '../../../config/serve-places';
@@ -8,7 +8,7 @@ import { CaiError, messageOf, errorCodeOf } from '../../../errors';
 import type { Host } from '../../../system/host';
 import { withFile } from '../../../system/files/open-file';
 import { ProcessLocks } from '../../../system/process-lock';
-import { replaceFile } from '../../../system/files/replace-file';
+import { makeOnce, replaceFile } from '../../../system/files/replace-file';
 import { stampOf } from './stamp';
 import { makeFolder } from '../../../system/files/make-folder';
 
@@ -16,7 +16,7 @@ import { makeFolder } from '../../../system/files/make-folder';
 export const tokenPrefix = 'cai_';
 const tokenForm = /^cai_[\w-]{43}$/;
 const maxFileBytes = 1_048_576;
-const lockWaitMs = 10_000;
+const limitMs = 10_000;
 
 /** A token that lets no person in: a reverse proxy's, which names the user, or that of a program that reads counts. */
 export type TokenUse = 'proxy' | 'metrics';
@@ -62,16 +62,10 @@ export class Tokens {
     this.#makeFolder();
     const known = this.#readOwner();
     if (known !== undefined) return known;
-    const draft = `${this.#ownerFile}.${randomBytes(8).toString('hex')}`;
     try {
-      writeFileSync(draft, `${newToken()}\n`, { mode: 0o600, flag: 'wx' });
-      // Whole, and never in the place of one that another process has just made.
-      linkSync(draft, this.#ownerFile);
+      makeOnce(this.#ownerFile, `${newToken()}\n`);
     } catch (reason) {
-      if (errorCodeOf(reason) !== 'EEXIST')
-        throw refuse(this.#ownerFile, `cannot be made: ${messageOf(reason)}`);
-    } finally {
-      rmSync(draft, { force: true });
+      throw refuse(this.#ownerFile, `cannot be made: ${messageOf(reason)}`);
     }
     return this.#readOwner()!;
   }
@@ -156,10 +150,8 @@ export class Tokens {
   /** The same list from `change` means that there is nothing to write. */
   async #change(change: (records: readonly TokenRecord[]) => readonly TokenRecord[]): Promise<void> {
     this.#makeFolder();
-    const deadline = performance.now() + lockWaitMs;
-    const lock = await new ProcessLocks(this.#folder).take('tokens', { pollMs: 5, deadline });
-    if (lock === undefined) throw refuse(this.#file, 'is being changed by another process: try again');
-    try {
+    const late = () => refuse(this.#file, 'is being changed by another process: try again');
+    await new ProcessLocks(this.#folder).hold('tokens', { pollMs: 5, limitMs, late }, () => {
       const records = this.#read().filter(isGood);
       const tokens = change(records);
       if (tokens === records) return;
@@ -167,9 +159,7 @@ export class Tokens {
       if (Buffer.byteLength(text) > maxFileBytes)
         throw refuse(this.#file, 'has room for no more tokens: revoke some');
       replaceFile(this.#file, text);
-    } finally {
-      lock.release();
-    }
+    });
   }
 
   /** Read again whenever a file is another one than before. */

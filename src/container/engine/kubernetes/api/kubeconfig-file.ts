@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { CaiError, messageOf } from '../../../../errors';
+import { CaiError, errorCodeOf, messageOf } from '../../../../errors';
+import { reading } from '../../../../system/unless';
 
 /** Some settings of a file, which may be anything: an entry of one of its lists, or a part of one. */
 export class Entry {
@@ -108,11 +109,7 @@ export function noCluster(message: string): CaiError {
 
 /** A file that the configuration of `title` names. Throws `NO_ENGINE`. */
 export function readNamed(file: string, title: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (reason) {
-    throw noCluster(`${file}, which ${title} names, cannot be read: ${messageOf(reason)}`);
-  }
+  return reading(`${file}, which ${title} names,`, () => readFileSync(file), 'NO_ENGINE');
 }
 
 /** `undefined` for a file that does not exist. What YAML's own messages quote may be a secret: only the line is told. */
@@ -121,7 +118,7 @@ function fieldsOf(file: string): unknown {
   try {
     text = readFileSync(file, 'utf8');
   } catch (reason) {
-    if ((reason as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errorCodeOf(reason) === 'ENOENT') return undefined;
     throw noCluster(`${file} cannot be read, so the cluster is unknown: ${messageOf(reason)}`);
   }
   const lineCounter = new LineCounter();
