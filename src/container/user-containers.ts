@@ -26,11 +26,10 @@ export interface OwnContainer {
   readonly folderVolumes: readonly string[];
 }
 
-/**
- * A volume of ours: with the data of an agent of that name or of a service beside it, the copy of a workspace, or in
- * place of a folder of it.
- */
+/** A volume of ours. */
 export interface OwnVolume extends Pick<OwnContainer, 'name' | 'agent' | 'workspace'> {
+  /** With the data of an agent or of a service beside it, the copy of a workspace, or in place of a folder of it. */
+  readonly kind: 'agent' | 'service' | 'copy' | 'folder';
   /** Name of the service; `undefined`: it is of none. */
   readonly service: string | undefined;
 }
@@ -59,9 +58,15 @@ export async function ownVolumes(engine: Engine, hostUser: number): Promise<OwnV
   const listed = await engine.listVolumes(labelsOf(hostUser));
   const volumes = listed.map(({ name, labels }) => {
     const [workspace, service] = [labels[label.workspace], labels[label.service]];
-    return { name, agent: labels[label.agent] ?? '', workspace, service };
+    return { name, kind: kindOf(name, service), agent: labels[label.agent] ?? '', workspace, service };
   });
   return volumes.sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function kindOf(name: string, service: string | undefined): OwnVolume['kind'] {
+  if (isFolderVolume(name)) return 'folder';
+  if (isCopyVolume(name)) return 'copy';
+  return service === undefined ? 'agent' : 'service';
 }
 
 /** Names of the volumes that a container and the services beside it can have. */

@@ -92,3 +92,18 @@ describe('ownContainers', () => {
     expect(found!.dataVolume).toBeUndefined();
   });
 });
+
+test('ownVolumes tells what each is of', async () => {
+  const found = [
+    { name: 'cai-data-claude-1000', labels: labels() },
+    { name: 'cai-w-1-own', labels: labels() },
+    { name: 'cai-w-2-copy', labels: labels() },
+    { name: 'cai-w-3-db-data', labels: labels({ 'containai.service': 'db' }) },
+    { name: 'cai-w-4-data', labels: labels() },
+  ];
+  const engine = { listVolumes: () => Promise.resolve(found) } as unknown as Engine;
+
+  const kinds = (await ownVolumes(engine, 1000)).map(({ kind }) => kind);
+
+  expect(kinds).toEqual(['agent', 'folder', 'copy', 'service', 'agent']);
+});

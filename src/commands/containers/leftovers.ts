@@ -4,8 +4,13 @@ import type { DiskUse } from '../../container/engine/engine-info';
 import { shortId } from '../../container/image/image-tag';
 import { unusedImages } from '../../container/image/unused-images';
 import { removeWithServices } from '../../container/services';
-import { isCopyVolume, isFolderVolume } from '../../container/spec/spec';
-import { orphanedServices, ownContainers, ownVolumes, volumesUsed } from '../../container/user-containers';
+import {
+  orphanedServices,
+  ownContainers,
+  ownVolumes,
+  volumesUsed,
+  type OwnVolume,
+} from '../../container/user-containers';
 import { messageOf } from '../../errors';
 import { tell } from '../support/terminal';
 
@@ -61,17 +66,19 @@ export async function leftoversIn(
       bytes: use?.containers.get(id),
       remove: () => engine.removeContainer(id),
     })),
-    ...volumes.map(({ name, workspace, agent, service }) => {
-      const ofAgent = isFolderVolume(name) ? 'a folder of it' : `the data of ${service ?? agent}`;
-      return {
-        kind: 'volume',
-        name,
-        because: `${why(workspace) ?? ''}: ${isCopyVolume(name) ? 'its copy' : ofAgent}`,
-        bytes: use?.volumes.get(name),
-        remove: () => engine.removeVolume(name),
-      };
-    }),
+    ...volumes.map((volume) => ({
+      kind: 'volume',
+      name: volume.name,
+      because: `${why(volume.workspace) ?? ''}: ${contentOf(volume)}`,
+      bytes: use?.volumes.get(volume.name),
+      remove: () => engine.removeVolume(volume.name),
+    })),
   ];
+}
+
+function contentOf({ kind, service, agent }: OwnVolume): string {
+  if (kind === 'copy') return 'its copy';
+  return kind === 'folder' ? 'a folder of it' : `the data of ${service ?? agent}`;
 }
 
 /** Images that no container has. */

@@ -2,7 +2,7 @@
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { removeWithServices } from '../../container/services';
-import { isCopyVolume, isFolderVolume, isOfOneWorkspace } from '../../container/spec/spec';
+import { isOfOneWorkspace } from '../../container/spec/spec';
 import {
   ownContainers,
   ownVolumes,
@@ -51,9 +51,9 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   const end = (container: OwnContainer) => removeWithServices(engine, container);
   if (!(await endContainers(engine, containers, { isForced, done: 'removed', end }))) return 1;
   await allDone(
-    going.map(async ({ name, service }) => {
-      await engine.removeVolume(name);
-      tell(`removed the volume ${name}, with ${contentOf({ name, service })}`);
+    going.map(async (volume) => {
+      await engine.removeVolume(volume.name);
+      tell(`removed the volume ${volume.name}, with ${contentOf(volume)}`);
     }),
   );
   for (const { name, users } of volumes) {
@@ -72,10 +72,10 @@ async function remove(options: Options, host: Host, names: readonly string[]): P
   return 0;
 }
 
-function contentOf({ name, service }: Pick<OwnVolume, 'name' | 'service'>): string {
-  if (isFolderVolume(name)) return 'a folder of the workspace';
-  if (service !== undefined) return `the data of the service ${service}`;
-  return isCopyVolume(name) ? 'the copy of the workspace' : 'what the agent kept';
+function contentOf({ kind, service = '' }: OwnVolume): string {
+  if (kind === 'service') return `the data of the service ${service}`;
+  if (kind === 'folder') return 'a folder of the workspace';
+  return kind === 'copy' ? 'the copy of the workspace' : 'what the agent kept';
 }
 
 function whatIsNot(none: string, { volumes, all, agent }: Options): string {
@@ -98,12 +98,10 @@ async function volumesToGo(
   const named = new Set(containers.flatMap(volumesUsed));
   const own = await ownVolumes(engine, uid);
   const staying = (await ownContainers(engine, uid)).filter(({ id }) => !going.has(id));
-  const isMeant = ({ name, agent: its, workspace }: OwnVolume): boolean => {
+  const isMeant = ({ kind, agent: its, workspace }: OwnVolume): boolean => {
     const isOfRoot = root !== undefined && workspace === root;
-    return (
-      (isOfRoot && (isCopyVolume(name) || isFolderVolume(name))) ||
-      ((isOfRoot || all === true) && (agent ?? its) === its)
-    );
+    const isOfAllAgents = kind === 'copy' || kind === 'folder';
+    return (isOfRoot && isOfAllAgents) || ((isOfRoot || all === true) && (agent ?? its) === its);
   };
   return own
     .filter((volume) => named.has(volume.name) || isMeant(volume))
@@ -115,25 +113,22 @@ async function volumesToGo(
 
 /** Whether the user agrees. Rejects with `CaiError('USAGE')` where nobody can be asked. */
 async function mayRemove(volumes: readonly OwnVolume[]): Promise<boolean> {
-  const ofAgents = volumes.filter(
-    ({ name, service }) => !isCopyVolume(name) && !isFolderVolume(name) && service === undefined,
-  );
-  const services = volumes.flatMap(({ service }) => service ?? []).join(', ');
-  const agents = [...new Set(ofAgents.map(({ agent }) => agent))].join(', ');
-  const where = ofAgents.every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
-  const data = `the data of ${agents}${where}: settings, history, and sign-ins that are kept there`;
-  const copies = volumes.flatMap(({ name, workspace }) => (isCopyVolume(name) ? quoted(workspace) : []));
-  const copy = `the copy of ${copies.join(', ')}, with all that "cai pull" has not brought back`;
-  const ofFolders = [
-    ...new Set(volumes.filter(({ name }) => isFolderVolume(name)).map((each) => each.workspace)),
-  ];
-  const folders = `the folders of ${ofFolders.map((each) => quoted(each)).join(', ')} that container.own names`;
-  const all = [
-    ofAgents.length > 0 ? data : [],
-    copies.length > 0 ? copy : [],
-    ofFolders.length > 0 ? folders : [],
-    services === '' ? [] : `the data of the services ${services}`,
-  ].flat();
+  const ofKind = (kind: string) => volumes.filter((each) => each.kind === kind);
+  const workspacesOf = (kind: string) => joined(ofKind(kind).map(({ workspace }) => quoted(workspace)));
+  const agents = joined(ofKind('agent').map(({ agent }) => agent));
+  const where = ofKind('agent').every(({ name }) => isOfOneWorkspace(name)) ? '' : ' for all workspaces';
+  const services = ofKind('service').map(({ service }) => service);
+  const contents = {
+    agent: `the data of ${agents}${where}: settings, history, and sign-ins that are kept there`,
+    copy: `the copy of ${workspacesOf('copy')}, with all that "cai pull" has not brought back`,
+    folder: `the folders of ${workspacesOf('folder')} that container.own names`,
+    service: `the data of the services ${services.join(', ')}`,
+  };
+  const all = Object.entries(contents).flatMap(([kind, content]) => (ofKind(kind).length > 0 ? content : []));
   const what = `This removes ${all.join('; and ')}.`;
   return await confirm(`${what} Go on?`, `${what} Use --yes to agree, or leave out --volumes.`);
+}
+
+function joined(names: readonly string[]): string {
+  return [...new Set(names)].join(', ');
 }

@@ -19,8 +19,7 @@ export async function signIns(facts: Facts): Promise<Finding | undefined> {
   if (config.network.egress === 'open') return undefined;
   const found: OwnVolume[] = [];
   for (const volume of await ownVolumes(client, settings.hostUser.uid)) {
-    // That of a service names the agent, too.
-    const signIn = volume.service === undefined ? signInOf(volume.agent, config) : undefined;
+    const signIn = volume.kind === 'agent' ? signInOf(volume.agent, config) : undefined;
     if (signIn === undefined) continue;
     const isThere = await inVolume(facts, volume, (text) => storedIn(signIn, text) !== undefined);
     if (isThere) found.push(volume);
