@@ -5,13 +5,13 @@ import type { ContainerInfo } from '../../container/engine/container-info';
 import { countCommands } from '../../container/engine/container-processes';
 import { commandEnvironment } from '../../container/environment';
 import { imageRequestOf } from '../../container/image/image-request';
-import { limitedText } from '../../container/ssh/inside';
+import { printedBy } from '../../container/ssh/inside';
 import { noRoomIn } from '../../container/make';
-import { replacedRemedy } from '../../container/provide';
+import { connectTo, replacedRemedy } from '../../container/provide';
 import { ownVolumes } from '../../container/user-containers';
 import { changesOf, replacedRoot } from '../../container/spec/changes';
 import { containerName, dataFolder, label } from '../../container/spec/spec';
-import { SshConnection } from '../../container/ssh/ssh';
+import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { fail, ok, warn, need, Skipped, type Facts, type Finding } from './checks';
@@ -93,13 +93,8 @@ export async function ssh(facts: Facts): Promise<Finding> {
   let connection: SshConnection | undefined;
   let connectedAt: number;
   try {
-    connection = await SshConnection.open({
-      connect: () => client.connectTo(info),
-      hostKey: info.labels[label.hostKey] ?? '',
-      privateKey,
-      container: info.name,
-      lookCommand: client.lookCommand(info.name),
-    });
+    const { [label.hostKey]: hostKey = '' } = info.labels;
+    connection = await connectTo(client, { ...info, hostKey }, privateKey);
     connectedAt = performance.now();
     facts.inside = await lookInside(connection, facts);
   } catch (reason) {
@@ -119,9 +114,7 @@ async function lookInside(connection: SshConnection, facts: Facts): Promise<NonN
     cwd: '/',
     env: commandEnvironment(info, config, facts.host.env, settings),
   });
-  remote.stdin.end();
-  remote.stderr.resume();
-  const [program = '', owner = '', end] = (await limitedText(remote.stdout)).split('\n');
+  const [program = '', owner = '', end] = (await printedBy(remote)).split('\n');
   if (end === undefined)
     throw new CaiError('SSH_CONNECT', 'a command in the container did not end as it should');
   return { program, owner };

@@ -1,10 +1,10 @@
 /** An MCP server that the user allows on this machine: a process of its program for each connection. */
 import type { Duplex, Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
 import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
 import type { Settings } from '../../container/spec/spec';
+import { removeInside } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';
 import { openLog, type Log } from '../../system/log';
@@ -28,8 +28,6 @@ const limits = { maxLineBytes: 64 * 2 ** 20, maxSearchBytes: 0 };
 const politeStop: StopLadder = { termAfterMs: 2_000, killAfterMs: 1_000 };
 /** When we are ending: the proxy does not wait much longer. */
 const endingStop: StopLadder = { termAfterMs: 300, killAfterMs: 700 };
-/** How long the socket's file may take to be removed, in milliseconds. */
-const removeMs = 500;
 
 /** The order that the first line of a stream is, a JSON object. */
 export async function readOrder(input: Readable): Promise<ProgramOrder> {
@@ -82,10 +80,9 @@ export class HostProgram {
   /** Ends all processes and takes the socket away; resolves when nothing of them is left. */
   async end(connection: SshConnection | undefined): Promise<void> {
     this.#isOver = true;
-    const removed = connection?.run({ argv: ['rm', '-f', this.order.socket], cwd: '/', env: [] });
     await Promise.all([
       ...[...this.#processes].map((each) => each.stop(endingStop)),
-      Promise.race([removed?.then(({ exited }) => exited).catch(() => undefined), sleep(removeMs)]),
+      connection && removeInside(connection, this.order.socket),
     ]);
   }
 

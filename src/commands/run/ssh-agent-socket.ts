@@ -1,17 +1,14 @@
 /** The user's SSH agent in a container, for what the configuration allows of it. */
 import { randomBytes } from 'node:crypto';
 import type { Variables } from '../../container/environment';
+import { removeInside } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { AgentFolders } from '../../system/paths/agent-folders';
 import { AgentProxy, knownHosts, keyBlob } from '../../network';
 import type { Host } from '../../system/host';
 import { openLog } from '../../system/log';
-import { within } from '../../system/time-limit';
 import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
-
-/** How long the socket's file may take to be removed, in milliseconds. */
-const removeMs = 500;
 
 interface OpenAgent {
   /** By which programs find it. */
@@ -53,14 +50,5 @@ export async function openSshAgent(
   const proxy = new AgentProxy(agent, rules, say);
   const socket = `/tmp/cai-ssh-agent-${randomBytes(16).toString('hex')}`;
   await connection.listen(socket, (stream) => void proxy.take(stream));
-  return {
-    env: [['SSH_AUTH_SOCK', socket]],
-    close: async () => {
-      const removing = connection.run({ argv: ['rm', '-f', socket], cwd: '/', env: [] });
-      await within(
-        removeMs,
-        removing.then(({ exited }) => exited).catch(() => undefined),
-      );
-    },
-  };
+  return { env: [['SSH_AUTH_SOCK', socket]], close: () => removeInside(connection, socket) };
 }

@@ -1,6 +1,7 @@
 /** What a command has besides its container: a way to the network, and the sign-in of its agent. */
 import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
+import { runToEnd } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { insideOf, signInOf, SignIns, askOnTerminal, decide } from '../../network';
 import { javaVariable, openEgress } from '../../container/egress';
@@ -71,7 +72,9 @@ export async function openWay(
   const { files = {}, variables = {} } = signIn === undefined ? {} : insideOf(signIn.form, now);
   // A user who signs in later, in another terminal, need not start the agent again.
   signIn?.kept.follow(now, (later) => {
-    bring(connection, plain, insideOf(signIn.form, later).files).catch(() => undefined);
+    // Files come into the container while the command runs: another command gets them.
+    const { files: itsFiles = {} } = insideOf(signIn.form, later);
+    runToEnd(connection, ['true'], { env: plain, files: itsFiles }).catch(() => undefined);
   });
   const way = await openEgress(connection, plain, {
     agent,
@@ -86,12 +89,4 @@ export async function openWay(
   // Of equal names the last counts: what the user sets, except for Java's options, to which the way has added.
   const set = own.filter(([name]) => name !== javaVariable);
   return { env: [...base, ...way, ...Object.entries(variables), ...set], files };
-}
-
-/** Puts files into the container while the command runs: another command gets them. */
-async function bring(connection: SshConnection, env: Variables, files: WayOut['files'] = {}): Promise<void> {
-  const { stdin, stdout, stderr } = await connection.run({ argv: ['true'], cwd: '/', env, files });
-  stdin.end();
-  stdout.resume();
-  stderr.resume();
 }

@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 import { within } from '../../system/time-limit';
 import { printableLine, quoted } from '../../system/quoted';
 import type { Progress } from '../image/progress';
-import { limitedText } from '../ssh/inside';
+import { printedBy } from '../ssh/inside';
 import type { RemoteProcess } from '../ssh/remote-process';
 import type { SshConnection } from '../ssh/ssh';
 import { takeBundle, type Taken } from './bundle';
@@ -56,9 +56,7 @@ export class WorkspaceCopy {
   /** Makes the copy if it is missing, or was broken off; tells what is not as it may be expected. */
   async provide(connection: Connection, voice: Voice): Promise<void> {
     const looking = await this.#start(connection, 'look');
-    looking.stdin.end();
-    looking.stderr.resume();
-    const [, found, made = ''] = /^(\w+) ?(.*)/s.exec(await limitedText(looking.stdout)) ?? [];
+    const [, found, made = ''] = /^(\w+) ?(.*)/s.exec(await printedBy(looking)) ?? [];
     if (found === 'empty' || found === 'begun') await this.#make(connection, found === 'begun', voice);
     else if (found === 'copied') this.#compare(made, await this.state, voice);
     else

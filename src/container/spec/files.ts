@@ -9,6 +9,7 @@ import { isInside } from '../../system/paths/is-inside';
 import { agentHome, fallbackMount } from '../../workspace/mount';
 import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
+import { file, folder, link, longer } from './inner-entry';
 import { userFiles, sshLines } from './user-settings';
 import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
 
@@ -196,25 +197,4 @@ const sshConfig = `Host * !localhost !127.0.0.1 !::1\n  ProxyCommand ${ownFolder
 /** Source: git-config(1), syntax: quotes, with these characters escaped. */
 function gitString(value: string): string {
   return `"${value.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n')}"`;
-}
-
-const root: ContainerUser = { uid: 0, gid: 0 };
-
-function file(path: string, text: string, mode: number, { uid, gid } = root): InnerEntry {
-  return { path, is: { file: text }, mode, uid, gid };
-}
-
-/** The image's own file, with lines after its last. */
-function longer(path: string, text: string, lines: string): InnerEntry {
-  if (text === '') return file(path, lines, 0o644);
-  const added = text.endsWith('\n') ? lines : `\n${lines}`;
-  return { ...file(path, '', 0o644), is: { file: text + added, added } };
-}
-
-function folder(path: string, mode: number, { uid, gid } = root): InnerEntry {
-  return { path, is: 'folder', mode, uid, gid };
-}
-
-function link(path: string, to: string, { uid, gid }: ContainerUser): InnerEntry {
-  return { path, is: { link: to }, mode: 0o777, uid, gid };
 }

@@ -6,6 +6,7 @@ import type { AgentFolders } from '../../system/paths/agent-folders';
 import { knownHosts, knownHostsText, signingKey } from '../../network';
 import type { Host } from '../../system/host';
 import type { InnerEntry } from '../engine/engine';
+import { file, folder } from './inner-entry';
 
 /** As a container has it, besides the agent's settings for the whole container. */
 export interface UserSettings {
@@ -61,29 +62,19 @@ export function userFiles(
   { shown, links, knownHosts: text }: Pick<UserSettings, 'shown' | 'links' | 'knownHosts'>,
   { home, data }: { readonly home: string; readonly data: string },
 ): InnerEntry[] {
-  const root = { uid: 0, gid: 0 };
   const parents = shown.flatMap(({ path }) => {
     const names = path.split('/').slice(0, -1);
     return names.map((_, index) => names.slice(0, index + 1).join('/'));
   });
   const folders = shown.length === 0 ? [] : ['', ...[...new Set(parents)].map((path) => `/${path}`)];
   return [
-    ...folders.map((path): InnerEntry => ({
-      path: folderOfShown + path,
-      is: 'folder',
-      mode: 0o755,
-      ...root,
-    })),
-    ...shown.map(({ path, text: content, isProgram }): InnerEntry => ({
-      ...{ path: `${folderOfShown}/${path}`, is: { file: content }, mode: isProgram ? 0o755 : 0o644 },
-      ...root,
-    })),
+    ...folders.map((path) => folder(folderOfShown + path, 0o755)),
+    ...shown.map(({ path, text: content, isProgram }) =>
+      file(`${folderOfShown}/${path}`, content, isProgram ? 0o755 : 0o644),
+    ),
     // Also where there is nothing to link: an earlier container may have linked something.
-    {
-      ...{ path: linksFile, is: { file: [data, home, ...links].map((each) => `${each}\0`).join('') } },
-      ...{ mode: 0o644, ...root },
-    },
-    ...(text === '' ? [] : [{ path: knownHostsFile, is: { file: text }, mode: 0o644, ...root }]),
+    file(linksFile, [data, home, ...links].map((each) => `${each}\0`).join(''), 0o644),
+    ...(text === '' ? [] : [file(knownHostsFile, text, 0o644)]),
   ];
 }
 

@@ -5,13 +5,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { within } from '../../system/time-limit';
+import { removeInside, runToEnd } from './inside';
 import type { SshConnection } from './ssh';
 
 /** Longer ones are no addresses of sign-ins, in bytes. */
 const maxBytes = 8_192;
-/** How long the files may take to be removed, in milliseconds. */
-const removeMs = 500;
 /** How many pages one command may open. */
 const maxPages = 3;
 
@@ -46,21 +44,9 @@ use IO::Socket::UNIX;
 my $socket = IO::Socket::UNIX->new('${socket}') or exit 1;
 print $socket "$ARGV[0]\\n";
 `;
-    const run = async (argv: readonly [string, ...string[]]): Promise<void> => {
-      const { stdin, stdout, stderr, exited } = await connection.run({ argv, cwd: '/', env: [] });
-      stdin.end();
-      stdout.resume();
-      stderr.resume();
-      await exited;
-    };
     // Where that fails, the command says itself that it has found no browser.
-    await run(['perl', '-e', install, text, this.program]);
-    const remove = async (): Promise<void> =>
-      await run(['rm', '-f', this.program, socket]).catch(() => undefined);
-    const close = async (): Promise<void> => {
-      await within(removeMs, remove());
-    };
-    return { close };
+    await runToEnd(connection, ['perl', '-e', install, text, this.program]);
+    return { close: () => removeInside(connection, this.program, socket) };
   }
 
   #take(stream: Duplex): void {

@@ -2,6 +2,7 @@
  * That a pod which is to have no network has none. Every pod has an address, and a cluster takes a NetworkPolicy also where
  * nothing acts on it, so the first container of each such pod tries to connect before anything of an agent runs.
  */
+import { file } from '../../../spec/inner-entry';
 import type { InnerEntry } from '../../engine';
 import type { EnvironmentVariable } from './pod';
 
@@ -76,7 +77,7 @@ export function podWall(
     script: [`/usr/bin/perl -e '${program(allowsOwnNode ? '' : nodeTarget)}'`],
     env: allowsOwnNode ? [] : [node],
     // No name server is asked, so that no program waits for one that does not answer.
-    entries: [{ path: '/etc/resolv.conf', is: { file: '' }, mode: 0o644, uid: 0, gid: 0 }],
+    entries: [file('/etc/resolv.conf', '', 0o644)],
   };
 }
 
