@@ -105,6 +105,15 @@ export function placeText({ host, port }: Place): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** The eight numbers of an address of IPv6, without a zone. */
+export function ipv6Groups(address: string): number[] {
+  // `URL` writes each address in one way.
+  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const numbers = (text = '') => (text === '' ? [] : text.split(':').map((group) => parseInt(group, 16)));
+  const [first, last] = [numbers(head), numbers(tail)];
+  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last];
+}
+
 /** `undefined`: it is no address or range of addresses. */
 export function addressesIn(text: string): BlockList | undefined {
   const { BlockList, isIP } = builtin('node:net');

@@ -1,4 +1,5 @@
 /** The door to `network/`: what other rooms need of the ways out, and of keys that stay on this machine. */
+export { authoritiesWith } from './authorities';
 export { isInternal } from './egress/addresses';
 export { type Ask, askMs, askOnLink, askOnTerminal, shownPlace } from './egress/ask';
 export { type Decisions, type RuleKind, decide, decisionsOf, forgetDecision } from './egress/decisions';

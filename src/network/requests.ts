@@ -1,14 +1,14 @@
 /** Requests to registries and to what they send us on to: over TLS, through the user's proxies, within a time. */
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import http, { type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream/promises';
-import { connect, rootCertificates } from 'node:tls';
+import { connect } from 'node:tls';
 import type { HostNetwork } from '../config/config';
 import { placeOfUrl } from '../config/host-rules';
 import { isLoopback } from '../config/serve-places';
-import { reading } from '../system/unless';
 import { atMost, wholeOf } from '../system/streams/at-most';
+import { authoritiesWith } from './authorities';
 import { proxyFor, tunnelTo } from './own-proxy';
 
 /** What is asked for. */
@@ -35,7 +35,7 @@ const maxRedirects = 5;
 
 /** Ways to registries; connections are not kept. */
 export class Requests {
-  #ca: readonly string[] | undefined;
+  #ca: string[] | undefined;
 
   constructor(
     private readonly network: HostNetwork,
@@ -113,21 +113,13 @@ export class Requests {
   }
 
   async #secure(url: URL, signal: AbortSignal): Promise<RequestOptions> {
-    const ca = this.#certificates();
-    const tls = ca && { ca: [...ca] };
+    const ca = (this.#ca ??= authoritiesWith(this.network.caFile));
+    const tls = ca && { ca };
     const place = placeOfUrl(url.href);
     const proxy = place && !isLoopback(url.hostname) ? proxyFor(this.network, place, 'https') : undefined;
     if (place === undefined || proxy === undefined) return { ...tls, agent: false };
     const options = { ...tls, ...(await tunnelTo(place, proxy, signal)) };
     return { createConnection: () => connect(options) };
-  }
-
-  /** Those of the user's configuration besides the usual ones; `undefined`: only these. */
-  #certificates(): readonly string[] | undefined {
-    const { caFile } = this.network;
-    if (caFile === undefined) return undefined;
-    const read = () => [...rootCertificates, readFileSync(caFile, 'utf8')];
-    return (this.#ca ??= reading(`network.ca_file: ${caFile}`, read));
   }
 }
 

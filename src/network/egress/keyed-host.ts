@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { Duplex } from 'node:stream';
-import { connect, createSecureContext, rootCertificates, TLSSocket, type SecureContext } from 'node:tls';
+import { connect, createSecureContext, TLSSocket, type SecureContext } from 'node:tls';
 import type { Place } from '../../config/host-rules';
 import { identityFor, type Identity } from '../keys/authority';
 import { placeholdersIn, type Keyable } from '../keys/swap';
@@ -31,8 +31,8 @@ export interface KeyedHostOptions {
   readonly exchangeAt: (path: string) => Exchange | undefined;
   readonly authority: () => Promise<Identity>;
   readonly dialler: Pick<Dialler, 'tunnel'>;
-  /** Certificates that the user's configuration trusts besides the usual ones, as PEM. */
-  readonly certificates: () => Promise<string | undefined>;
+  /** Those that the user's configuration trusts, as PEM; `undefined`: the usual ones alone. */
+  readonly authorities: () => string[] | undefined;
 }
 
 /** How long a connection to the host is kept that nothing uses, in milliseconds. */
@@ -172,15 +172,15 @@ export class KeyedHost {
   }
 
   async #connect(): Promise<TLSSocket> {
-    const { dialler } = this.options;
-    const certificates = await this.options.certificates();
+    const { dialler, authorities } = this.options;
+    const ca = authorities();
     const socket = connect({
       socket: await dialler.tunnel(this.place),
       servername: this.place.host,
       ALPNProtocols: ['http/1.1'],
       // Also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise.
       rejectUnauthorized: true,
-      ...(certificates !== undefined && { ca: [...rootCertificates, certificates] }),
+      ...(ca !== undefined && { ca }),
     });
     return await opened(this.place, socket, once(socket, 'secureConnect'));
   }

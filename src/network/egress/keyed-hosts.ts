@@ -1,7 +1,7 @@
 /** Which hosts get keys and tokens of the user, and which of them each host gets. */
-import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/config';
 import { placeText, type Place } from '../../config/host-rules';
+import { authoritiesWith } from '../authorities';
 import { endpointAt, getsTokens, type AgentSignIn } from '../keys/agent-sign-ins';
 import { authorityOf } from '../keys/authority';
 import type { SignIns } from '../keys/kept-sign-in';
@@ -45,7 +45,7 @@ export function keyedHosts(
   const shared = {
     dialler,
     authority: () => authorityOf(state),
-    certificates: async () => (caFile === undefined ? undefined : await readFile(caFile, 'utf8')),
+    authorities: () => authoritiesWith(caFile),
   };
   const known = new Map<string, KeyedHost>();
   const shares = sharesOf(options);

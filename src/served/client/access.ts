@@ -1,7 +1,7 @@
 /** What a client shows to a server and wants to see of it: a token, certificates. Nothing of it is ever logged. */
 import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import { CaiError } from '../../errors';
+import { authoritiesWith } from '../../network';
 import { reading, unlessGone } from '../../system/unless';
 import type { Address } from './address';
 
@@ -41,6 +41,7 @@ export function accessTo(address: Address, options: AccessOptions): Access {
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new CaiError('USAGE', '--client-cert and --client-key need each other');
   const token = tokenFor(address, options);
+  const ca = authoritiesWith(caFile);
   const proxy = address.socketPath === undefined ? options.proxyTo?.(new URL(address.url)) : undefined;
   return {
     headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
@@ -48,7 +49,7 @@ export function accessTo(address: Address, options: AccessOptions): Access {
     ...(token !== undefined && !address.isEncrypted && { onlyFor: uid }),
     ...(proxy !== undefined && { proxy }),
     tls: {
-      ...(caFile !== undefined && { ca: [...rootCertificates, read('network.ca_file', caFile)] }),
+      ...(ca !== undefined && { ca }),
       ...(certFile !== undefined && { cert: read('--client-cert', certFile) }),
       ...(keyFile !== undefined && { key: read('--client-key', keyFile) }),
     },

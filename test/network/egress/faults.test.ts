@@ -128,7 +128,7 @@ const keyed = new KeyedHost(place, {
   exchangeAt: () => undefined,
   authority: () => Promise.resolve(own),
   dialler,
-  certificates: () => Promise.resolve(world.cert),
+  authorities: () => [world.cert],
 });
 
 /** The proxy of a container, on a port; every place is that server. */

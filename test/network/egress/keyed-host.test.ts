@@ -77,7 +77,7 @@ async function given({
         return Promise.resolve(own!);
       },
       dialler,
-      certificates: () => Promise.resolve(world!.cert),
+      authorities: () => [world!.cert],
     },
   );
   const admit = ({ host: name }: { host: string }) =>

@@ -5,7 +5,7 @@ import https from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../../../src/config/config';
 import { authorityOf, identityFor, type Identity } from '../../../src/network/keys/authority';
@@ -47,7 +47,8 @@ async function given({ agent = 'claude', isTrusted = true } = {}) {
   const host = new Host({ HOME: folder, KEY: 'real-key' });
   const { state } = host.folders;
   cpSync(known, state, { recursive: true });
-  writeFileSync(join(folder, 'world.pem'), world.cert);
+  const caFile = join(folder, 'world.pem');
+  writeFileSync(caFile, world.cert);
   const config = loadConfig(host);
   const signIns = new SignIns(host, { agent, workspace: undefined, isForAll: true });
   await signIns.own.keep(signIn);
@@ -72,7 +73,7 @@ async function given({ agent = 'claude', isTrusted = true } = {}) {
   const find = keyedHosts(
     {
       config: {
-        network: { ...config.network, caFile: join(folder, 'world.pem') },
+        network: { ...config.network, caFile },
         credentials: [{ for: 'anthropic', from: 'env:KEY' }],
       },
       host,
@@ -96,7 +97,7 @@ async function given({ agent = 'claude', isTrusted = true } = {}) {
     const sent = http.request({ ...options, host: name, createConnection }).end(body);
     return await text(((await once(sent, 'response')) as [http.IncomingMessage])[0]);
   };
-  return { find, ask, signIns, secured, seen };
+  return { find, ask, signIns, secured, seen, caFile };
 }
 
 describe('keyedHosts', () => {
@@ -111,6 +112,15 @@ describe('keyedHosts', () => {
 
     expect(find({ host, port }) !== undefined).toBe(expected);
     expect(find({ host, port })).toBe(find({ host, port }));
+  });
+
+  it('tells a file of certificates that is gone', async () => {
+    const { ask, caFile } = await given();
+    rmSync(caFile);
+
+    const answer = await ask('api.anthropic.com', { path: '/' });
+
+    expect(answer).toContain(`network.ca_file: ${caFile} cannot be read: no such file or directory`);
   });
 
   it('finds none for a container that does not take us for them', async () => {

@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { connect, isIPv4, type Socket } from 'node:net';
 import { endianness, platform } from 'node:os';
+import { ipv6Groups } from '../../../config/host-rules';
 import { messageOf, errorCodeOf } from '../../../errors';
 import { pathOnly, placeOf } from '../../../system/files/descriptor';
 
@@ -130,13 +131,9 @@ function portText({ port }: End): string {
   return port.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** Of IPv6, four words. `URL` writes each address in one way. */
+/** Of IPv6, four words. */
 function wordsOf(address: string): string[] {
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = (text = ''): string[] => text.split(':').filter((group) => group !== '');
-  const [first, last] = [groups(head), groups(tail)];
-  const all = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];
-  const bytes = all.flatMap((group) => [parseInt(group, 16) >> 8, parseInt(group, 16) & 255]);
+  const bytes = ipv6Groups(address).flatMap((group) => [group >> 8, group & 255]);
   return [0, 4, 8, 12].map((at) => wordOf(bytes.slice(at, at + 4)));
 }
 

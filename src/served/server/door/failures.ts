@@ -1,5 +1,6 @@
 /** How often wrong tokens may come, from one address and from all. */
 import { isIPv6 } from 'node:net';
+import { ipv6Groups } from '../../../config/host-rules';
 import { RateLimit } from '../../../system/time-limit';
 
 const perMinute = { address: 10, all: 100 };
@@ -36,12 +37,6 @@ export class Failures {
 export function networkOf(address: string): string {
   const plain = address.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
   if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.split('::');
-  const first = head === '' ? [] : head.split(':');
-  const last = tail === undefined || tail === '' ? [] : tail.split(':');
-  // An IPv4 address at the end stands for two groups.
-  const count = first.length + last.length + (plain.includes('.') ? 1 : 0);
-  const gap = tail === undefined ? 0 : 8 - count;
-  const groups = [...first, ...Array.from({ length: gap }, () => '0'), ...last].slice(0, 4);
-  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+  const groups = ipv6Groups(plain).slice(0, 4);
+  return groups.map((group) => group.toString(16)).join(':');
 }

@@ -8,22 +8,18 @@ const openMs = 15_000;
 
 /** Speaks TLS with the API server itself, in tunnels of HTTP CONNECT. */
 export class ProxiedAgent extends Agent {
-  readonly #place: Place;
-
+  /** To the API server at that place. */
   constructor(
     private readonly proxy: URL,
-    server: string,
+    private readonly place: Place,
     options?: AgentOptions,
   ) {
     super(options);
-    const { hostname, port } = new URL(server);
-    // Without the brackets of an address of IPv6.
-    this.#place = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
   }
 
   /** Source: Node, `http.Agent`, which lets the connection come later. */
   override createConnection(...[options, done]: Parameters<Agent['createConnection']>): undefined {
-    tunnelTo(this.#place, this.proxy, AbortSignal.timeout(openMs))
+    tunnelTo(this.place, this.proxy, AbortSignal.timeout(openMs))
       // Throws where a certificate is damaged.
       .then(({ socket }) => super.createConnection({ ...options, socket } as RequestOptions)!)
       .then(

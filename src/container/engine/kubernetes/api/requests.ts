@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { WebSocket } from 'ws';
+import type { Place } from '../../../../config/host-rules';
 import { refusalText, wholeAnswer } from '../../answer-body';
 import { watchSilence, type SilenceLimits } from '../../silence';
 import { ApiRefusal, refusalOf } from './api-error';
@@ -36,16 +37,21 @@ const signPath = '/version';
 /** Requests to one API server. Connections are kept for some seconds. */
 export class Requests {
   readonly #agent: Agent;
-  readonly #url: URL;
+  readonly #place: Place;
+  /** Before that of each request. */
+  readonly #path: string;
 
   constructor(
     readonly cluster: Cluster,
     private readonly limits?: Partial<SilenceLimits>,
   ) {
-    this.#url = new URL(cluster.server);
-    const kept = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
     const { proxy, server } = cluster;
-    this.#agent = proxy === undefined ? new Agent(kept) : new ProxiedAgent(proxy, server, kept);
+    const { hostname, port, pathname } = new URL(server);
+    // Without the brackets of an address of IPv6.
+    this.#place = { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 443 : Number(port) };
+    this.#path = pathname.replace(/\/$/, '');
+    const kept = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
+    this.#agent = proxy === undefined ? new Agent(kept) : new ProxiedAgent(proxy, this.#place, kept);
   }
 
   /** The body of a success. Rejects with `ApiRefusal`, `Silent`, `CaiError`, or an error of the connection. */
@@ -101,7 +107,7 @@ export class Requests {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/${part}`;
     const webSocket = new WebSocket(server.replace(/^https/, 'wss') + path, 'v4.channel.k8s.io', {
       ...this.#settings(credentials),
-      ...(proxy !== undefined && { agent: new ProxiedAgent(proxy, server) }),
+      ...(proxy !== undefined && { agent: new ProxiedAgent(proxy, this.#place) }),
       perMessageDeflate: false,
       maxPayload,
     });
@@ -123,16 +129,13 @@ export class Requests {
   #ask({ method, path, body, type, signal }: Request, credentials: Credentials): Promise<IncomingMessage> {
     const settings = this.#settings(credentials);
     const json = body === undefined ? undefined : JSON.stringify(body);
-    const { hostname, port, pathname } = this.#url;
     return new Promise((resolve, reject) => {
       const sent = request(
         {
           ...settings,
           agent: this.#agent,
-          // Without the brackets of an address of IPv6.
-          host: hostname.replace(/^\[|\]$/g, ''),
-          port: port === '' ? 443 : Number(port),
-          path: pathname.replace(/\/$/, '') + path,
+          ...this.#place,
+          path: this.#path + path,
           method,
           headers: {
             accept: 'application/json',

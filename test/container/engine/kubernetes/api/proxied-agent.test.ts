@@ -6,11 +6,9 @@ import { listening } from '../../../../support/listening';
 
 test('a request with a damaged certificate fails, as it does without a proxy', async () => {
   const proxy = createServer().on('connect', (_request, socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n'));
-  const agent = new ProxiedAgent(
-    new URL(`http://127.0.0.1:${await listening(proxy)}`),
-    'https://cluster.example:6443',
-  );
-  const sent = request({ agent, host: 'cluster.example', port: 6443, cert: 'damaged', key: 'damaged' });
+  const place = { host: 'cluster.example', port: 6443 };
+  const agent = new ProxiedAgent(new URL(`http://127.0.0.1:${await listening(proxy)}`), place);
+  const sent = request({ agent, ...place, cert: 'damaged', key: 'damaged' });
 
   const [reason] = (await once(sent, 'error').catch((error: unknown) => [error])) as [Error];
   expect(reason.message).toMatch(/PEM/);
