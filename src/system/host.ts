@@ -11,7 +11,6 @@ interface OwnFolders {
   readonly config: string;
   /** What survives a restart: session ids, profiles, keys. */
   readonly state: string;
-  readonly data: string;
   /** What ends with the login session. Absent where the system has no such folder. */
   readonly runtime?: string;
 }
@@ -112,7 +111,6 @@ function foldersOf(host: Host): OwnFolders {
   return {
     config: posix.join(host.baseFolder('XDG_CONFIG_HOME', '.config'), 'containai'),
     state: posix.join(host.baseFolder('XDG_STATE_HOME', '.local/state'), 'containai'),
-    data: posix.join(host.baseFolder('XDG_DATA_HOME', '.local/share'), 'containai'),
     ...(runtime !== undefined && { runtime: posix.join(runtime, 'containai') }),
   };
 }

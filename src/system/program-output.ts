@@ -8,8 +8,8 @@ const maxBytes = 2 ** 20;
 export interface ProgramOptions {
   /** Its whole environment. */
   readonly env: NodeJS.ProcessEnv;
-  /** How long it may take, in milliseconds; then it gets SIGKILL. */
-  readonly limitMs: number;
+  /** How long it may take, in milliseconds; then it gets SIGKILL. Default: a minute, as it may ask for a password. */
+  readonly limitMs?: number | undefined;
   /** What it reads. Default: nothing, so that it can ask for nothing. */
   readonly input?: string;
 }
@@ -32,7 +32,7 @@ export class OutputFailure extends Error {
 
 /** What a program prints to stdout. Rejects with `OutputFailure`. */
 export function outputOf(program: string, args: readonly string[], options: ProgramOptions): Promise<string> {
-  const { env, limitMs, input } = options;
+  const { env, limitMs = 60_000, input } = options;
   const settings = { env, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: maxBytes } as const;
   return new Promise((resolve, reject) => {
     const child = execFile(program, args, settings, (error, stdout) => {

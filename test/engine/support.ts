@@ -72,7 +72,6 @@ export class Cai {
     HOME: this.home,
     XDG_CONFIG_HOME: join(this.home, 'config'),
     XDG_STATE_HOME: join(this.home, 'state'),
-    XDG_DATA_HOME: join(this.home, 'data'),
     XDG_CACHE_HOME: join(this.home, 'cache'),
     XDG_RUNTIME_DIR: join(this.home, 'run'),
     ...(process.env.DOCKER_HOST !== undefined && { DOCKER_HOST: process.env.DOCKER_HOST }),

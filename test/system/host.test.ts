@@ -8,28 +8,25 @@ describe('ownFolders', () => {
       HOME: '/h',
       XDG_CONFIG_HOME: '/c/',
       XDG_STATE_HOME: '/s',
-      XDG_DATA_HOME: '/d',
       XDG_RUNTIME_DIR: '/r',
     });
 
     expect(host.folders).toEqual({
       config: '/c/containai',
       state: '/s/containai',
-      data: '/d/containai',
       runtime: '/r/containai',
     });
   });
 
-  test.each([
-    {},
-    { XDG_CONFIG_HOME: '', XDG_STATE_HOME: 'relative', XDG_DATA_HOME: '.', XDG_RUNTIME_DIR: 'r' },
-  ])('lie in the home folder without absolute paths in %j', (env) => {
-    expect(new Host({ HOME: '/h', ...env }).folders).toEqual({
-      config: '/h/.config/containai',
-      state: '/h/.local/state/containai',
-      data: '/h/.local/share/containai',
-    });
-  });
+  test.each([{}, { XDG_CONFIG_HOME: '', XDG_STATE_HOME: 'relative', XDG_RUNTIME_DIR: 'r' }])(
+    'lie in the home folder without absolute paths in %j',
+    (env) => {
+      expect(new Host({ HOME: '/h', ...env }).folders).toEqual({
+        config: '/h/.config/containai',
+        state: '/h/.local/state/containai',
+      });
+    },
+  );
 
   test('do without a HOME', () => {
     expect(new Host({}).folders.config).toBe(join(userInfo().homedir, '.config/containai'));

@@ -52,7 +52,6 @@ describe('a root', () => {
   test.each([
     ['XDG_CONFIG_HOME', 'config'],
     ['XDG_STATE_HOME', 'state'],
-    ['XDG_DATA_HOME', 'data'],
     ['XDG_RUNTIME_DIR', 'run'],
   ])('does not hold our folder below %s, existing or not', (name, folder) => {
     const own = join(place, 'outer', folder);

@@ -9,6 +9,7 @@ import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';
 import { planOf } from '../../rpc/json';
 import { scanCall } from '../../rpc/message';
+import { unlessFails } from '../../system/unless';
 
 const stdin = 0;
 const stdout = 1;
@@ -16,7 +17,6 @@ const stdout = 1;
 const maxBytes = 64 * 1024;
 /** Of the answer, as whoever writes more may have to wait for the editor to read. */
 const maxAnswerBytes = 4_096;
-const nothing = Buffer.alloc(0);
 
 /** What an answer is made from; `profiles` may know one. */
 type EarlyAnswerOptions = HelloOptions & { readonly profiles: Profiles };
@@ -66,19 +66,11 @@ function knownAnswer(
 
 /** Empty if the read would have to wait: the proxy then reads stdin as a stream. */
 function read(): Buffer {
-  try {
-    const bytes = Buffer.allocUnsafe(maxBytes);
-    return bytes.subarray(0, readSync(stdin, bytes));
-  } catch {
-    return nothing;
-  }
+  const bytes = Buffer.allocUnsafe(maxBytes);
+  return bytes.subarray(0, unlessFails(() => readSync(stdin, bytes)) ?? 0);
 }
 
 /** Returns how many bytes were taken. */
 function write(bytes: Buffer): number {
-  try {
-    return writeSync(stdout, bytes);
-  } catch {
-    return 0;
-  }
+  return unlessFails(() => writeSync(stdout, bytes)) ?? 0;
 }

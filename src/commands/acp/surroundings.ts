@@ -21,6 +21,7 @@ import { isAllowed } from '../../workspace/allowed';
 import { fallbackMount, mountOf } from '../../workspace/mount';
 import type { Workspace } from '../../workspace/root';
 import type { EarlyAnswer } from './early-answer';
+import { unlessFails } from '../../system/unless';
 
 /** What a connection is made from, besides what the proxy is. */
 export interface ConnectionOptions extends Pick<
@@ -78,11 +79,8 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
 
 /** As `servedVariable` says. */
 function tellServer(): void {
-  try {
-    writeSync(3, statusLine({ kind: 'agent-ended' }));
-  } catch {
-    // The server is gone, or reads nothing: it only counts.
-  }
+  // Where the server is gone, or reads nothing: it only counts.
+  unlessFails(() => writeSync(3, statusLine({ kind: 'agent-ended' })));
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */

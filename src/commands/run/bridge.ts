@@ -10,6 +10,7 @@ import { common, declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { HostProgram, readOrder } from './host-program';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
+import { unlessFails } from '../../system/unless';
 
 /** How often the parent is looked at, in milliseconds. */
 const parentCheckMs = 1_000;
@@ -31,13 +32,8 @@ program that is run here, until stdin ends.`,
     common.rootIdentity,
   ],
   action: ({ statusFd = 1, ...options }, host, [what]) => {
-    const tell = (status: AgentStatus): void => {
-      try {
-        writeSync(statusFd, statusLine(status));
-      } catch {
-        // Nobody is there any more to be told.
-      }
-    };
+    // Perhaps nobody is there any more to be told.
+    const tell = (status: AgentStatus) => void unlessFails(() => writeSync(statusFd, statusLine(status)));
     return bridge(what!, options, host, tell);
   },
 });

@@ -33,7 +33,7 @@ import { openSshAgent } from './ssh-agent-socket';
 import { setUpContainer } from './set-up';
 import { openWay } from './way-out';
 import { Target, targetOptions, type TargetOptions } from '../containers/target';
-import { isInside } from '../../system/paths/is-inside';
+import { innermost } from '../../system/paths/is-inside';
 
 export interface ExecOptions extends TargetOptions {
   /** Folder to start in: as it is named inside, or relative to the folder that we are in. */
@@ -209,8 +209,7 @@ export function startFolder(
   const folder = posix.resolve(workspace.realCwd, cwd);
   const { binds, isCopied, workingFolder: target } = settings;
   const copied = isCopied ? [{ source: workspace.root, target }] : [];
-  const holders = [...binds, ...copied].filter(({ source }) => isInside(folder, source));
-  const [bind] = holders.sort((one, other) => other.source.length - one.source.length);
+  const bind = innermost(folder, [...binds, ...copied], ({ source }) => source);
   if (bind !== undefined) return posix.join(bind.target, posix.relative(bind.source, folder));
   throw new CaiError(
     'USAGE',

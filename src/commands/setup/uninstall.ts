@@ -77,8 +77,8 @@ function entriesOf(host: Host): Removable[] {
 }
 
 function foldersOf(host: Host): Removable[] {
-  const { state, data, runtime } = host.folders;
-  const all = [state, data, runtime, join(host.baseFolder('XDG_CACHE_HOME', '.cache'), 'containai')];
+  const { state, runtime } = host.folders;
+  const all = [state, runtime, join(host.baseFolder('XDG_CACHE_HOME', '.cache'), 'containai')];
   return all
     .filter((folder) => folder !== undefined && existsSync(folder))
     .map((folder) => ({ kind: 'folder', name: folder!, remove: () => rmSync(folder!, { recursive: true }) }));

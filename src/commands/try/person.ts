@@ -56,11 +56,7 @@ export class Person extends EventEmitter<{ interrupt: []; line: [string | undefi
     if (this.#isGone) return undefined;
     this.#terminal.setPrompt(prompt);
     this.#terminal.prompt();
-    try {
-      const [line] = (await once(this, 'line', { signal })) as [string | undefined];
-      return line;
-    } catch {
-      return undefined;
-    }
+    const lines = (await once(this, 'line', { signal }).catch(() => [])) as (string | undefined)[];
+    return lines[0];
   }
 }

@@ -13,9 +13,6 @@ export type Login =
   | { readonly username: string; readonly password: string }
   | { readonly identityToken: string };
 
-/** How long a program may take, which may ask the user for a password, in milliseconds. */
-const programMs = 60_000;
-
 /** Of `config.json`, as far as it is used; it may hold anything else. */
 interface DockerConfig {
   readonly auths?: Readonly<Record<string, StoredLogin | null>>;
@@ -84,8 +81,7 @@ async function askHelper(helper: string, key: string, env: NodeJS.ProcessEnv): P
   const failure = (why: string) =>
     unusable(`${program}, which keeps logins of Docker, gave none for ${key}: ${why}`);
   if (!/^[\w.-]+$/.test(helper)) throw failure('it has the name of no program');
-  const settings = { env, limitMs: programMs, input: key };
-  const printed = await outputOf(program, ['get'], settings).catch((reason: unknown) => {
+  const printed = await outputOf(program, ['get'], { env, input: key }).catch((reason: unknown) => {
     const { stdout, message } = reason as OutputFailure;
     // So it says that it has no login. All else that it says is kept out of messages.
     if (/credentials not found/i.test(stdout)) return undefined;

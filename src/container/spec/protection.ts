@@ -13,7 +13,7 @@ import { pathOfOpen } from '../../system/files/descriptor';
 import { makeInside } from './own-folders';
 import type { Bind } from './spec';
 import { isMissing, unlessFails } from '../../system/unless';
-import { isInside } from '../../system/paths/is-inside';
+import { innermost, isInside } from '../../system/paths/is-inside';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
 type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;
@@ -59,9 +59,7 @@ function elsewhere(binds: readonly Bind[], mounts: readonly Bind[]): Bind[] {
 
 /** What a path inside lies in. */
 function holderOf(path: string, binds: readonly Bind[]): Bind | undefined {
-  return binds
-    .filter(({ target }) => isInside(path, target))
-    .sort((one, other) => other.target.length - one.target.length)[0];
+  return innermost(path, binds, ({ target }) => target);
 }
 
 /** The engine takes one mount for each place. What must be read-only for one reason is so. */

@@ -6,6 +6,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Host } from '../../system/host';
 import { safeProgram } from '../../system/paths/safe-program';
 import { outputOf, type OutputFailure } from '../../system/program-output';
+import { unlessFails } from '../../system/unless';
 
 /** How long its program may take, in milliseconds: it may ask for a password. */
 const limitMs = 20_000;
@@ -68,13 +69,11 @@ export class Keyring {
     if (key === undefined) return undefined;
     const bytes = Buffer.from(sealed, 'base64');
     const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, ivBytes));
-    try {
+    return unlessFails(() => {
       decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
       const rest = bytes.subarray(ivBytes + tagBytes);
       return Buffer.concat([decipher.update(rest), decipher.final()]).toString();
-    } catch {
-      return undefined;
-    }
+    });
   }
 
   async #find(): Promise<void> {

@@ -5,8 +5,6 @@ import type { Host } from '../../system/host';
 import type { Credential } from './services';
 import { outputOf } from '../../system/program-output';
 
-/** How long a program may take that gives the key, which may ask the user for a password, in milliseconds. */
-const programMs = 60_000;
 /** How long a key counts before it is taken again, in milliseconds: a program may give short-lived ones. */
 const freshMs = 5 * 60_000;
 /** A header that is longer is refused by servers, in characters. */
@@ -53,7 +51,7 @@ export class Secret {
     const { env } = this.host;
     if (typeof from !== 'string') {
       const [program, ...args] = from;
-      return await outputOf(program, args, { env, limitMs: programMs });
+      return await outputOf(program, args, { env });
     }
     const place = from.slice(from.indexOf(':') + 1);
     if (from.startsWith('env:')) return env[place] ?? '';

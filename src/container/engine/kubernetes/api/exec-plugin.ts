@@ -4,7 +4,6 @@ import type { Entry } from './kubeconfig-file';
 import { outputOf, type OutputFailure } from '../../../../system/program-output';
 import { objectIn } from '../../../../system/unless';
 
-const programMs = 60_000;
 /** So long before they expire, credentials count no more, in milliseconds. */
 const earlyMs = 30_000;
 
@@ -35,7 +34,7 @@ export class ExecPlugin {
     private readonly exec: Entry,
     private readonly env: NodeJS.ProcessEnv,
     private readonly cluster: Readonly<Record<string, unknown>>,
-    private readonly limitMs = programMs,
+    private readonly limitMs?: number,
   ) {
     const command = exec.needed('command');
     // A bare name is looked for in PATH.

@@ -4,7 +4,7 @@ import type { Config } from '../../../../config/config';
 import { CaiError } from '../../../../errors';
 import { quoted } from '../../../../system/quoted';
 import type { PodVolume } from './pod';
-import { isInside } from '../../../../system/paths/is-inside';
+import { innermost, isInside } from '../../../../system/paths/is-inside';
 
 type Shared = Config['kubernetes']['volumes'];
 
@@ -18,9 +18,7 @@ interface SharedPlace {
 
 /** Of several folders that hold it, the innermost counts. Throws `CaiError('WORKSPACE')` for what is in none. */
 export function sharedPlace(source: string, shared: Shared): SharedPlace {
-  const [best] = shared
-    .filter(({ folder }) => isInside(source, folder))
-    .sort((one, other) => other.folder.length - one.folder.length);
+  const best = innermost(source, shared, ({ folder }) => folder);
   if (best === undefined) {
     const what = `${quoted(source)} is in no folder that pods can mount`;
     const remedy =
