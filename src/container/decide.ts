@@ -2,7 +2,7 @@
 import type { Change } from './spec/changes';
 
 /** What is known of the container of that name. What costs a request is only there once it was asked for. */
-export interface Found {
+export interface FoundContainer {
   /**
    * `none`: nothing has the name; `leaving`: it is being removed; `dead`: its removal has failed, or the engine ended
    * meanwhile; `unfinished`: made, but never started; `paused`: by its user; `stopped`: it has run before.
@@ -19,7 +19,7 @@ export interface Found {
 
 /** A step. All but `look`, `use` and `refuse` change something: the container is looked at again after them. */
 export type Action =
-  /** Find out a fact that is still missing in `Found`. */
+  /** Find out a fact that is still missing in `FoundContainer`. */
   | { readonly kind: 'look'; readonly at: 'changes' | 'isBusy' }
   /** Find or build the image. This comes before a removal: without an image the old container stays. */
   | { readonly kind: 'get image' }
@@ -47,37 +47,37 @@ const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
   more: 'ignore',
 };
 
-type Wanted = Readonly<Record<'isFresh' | 'hasImage' | 'hasStarted', boolean>>;
+type Known = Readonly<Record<'isFresh' | 'hasImage' | 'hasStarted', boolean>>;
 
 /**
  * Decides. The same facts always give the same step. `isFresh`: the container that was found has to be replaced in any
  * case; `hasImage`: the image is there to make another from; `hasStarted`: this process has started it already.
  */
-export function decide(found: Found, wanted: Wanted): Action {
+export function decide(found: FoundContainer, known: Known): Action {
   const { state, changes, isBusy } = found;
-  if (state === 'none') return wanted.hasImage ? { kind: 'make' } : { kind: 'get image' };
+  if (state === 'none') return known.hasImage ? { kind: 'make' } : { kind: 'get image' };
   if (state === 'leaving') return { kind: 'wait', until: 'removed' };
-  if (wanted.isFresh && found.isOurs) return replace('asked for', wanted);
+  if (known.isFresh && found.isOurs) return replace('asked for', known);
   if (!found.isAsMade) return { kind: 'refuse', because: 'not as made' };
-  if (state === 'dead') return replace('dead', wanted);
+  if (state === 'dead') return replace('dead', known);
   if (state === 'unfinished') return { kind: 'wait', until: 'started by its maker' };
   if (state === 'paused') return { kind: 'refuse', because: 'paused' };
   if (changes === undefined) return { kind: 'look', at: 'changes' };
   const all = (Object.keys(whileBusy) as Change[]).filter((change) => changes.has(change));
   const [gravest] = all;
   if (gravest !== undefined) {
-    if (state === 'stopped') return replace(gravest, wanted);
+    if (state === 'stopped') return replace(gravest, known);
     if (isBusy === undefined) return { kind: 'look', at: 'isBusy' };
-    if (!isBusy) return replace(gravest, wanted);
+    if (!isBusy) return replace(gravest, known);
     // Commands run in it, and nothing ends them.
     const because = (['folder', 'switched'] as const).find((change) => changes.has(change));
     if (because !== undefined) return { kind: 'refuse', because };
     return { kind: 'use', despite: all.filter((change) => whileBusy[change] === 'tell') };
   }
   if (state === 'running') return { kind: 'use', despite: [] };
-  return wanted.hasStarted ? { kind: 'refuse', because: 'ends at once' } : { kind: 'start' };
+  return known.hasStarted ? { kind: 'refuse', because: 'ends at once' } : { kind: 'start' };
 }
 
-function replace(because: (Action & { kind: 'replace' })['because'], { hasImage }: Wanted): Action {
+function replace(because: (Action & { kind: 'replace' })['because'], { hasImage }: Known): Action {
   return hasImage ? { kind: 'replace', because } : { kind: 'get image' };
 }

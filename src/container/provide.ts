@@ -2,7 +2,7 @@
 import { CaiError } from '../errors';
 import { commandWord, quoted } from '../system/quoted';
 import { tamperingOf } from './check';
-import { decide, type Action, type Found } from './decide';
+import { decide, type Action, type FoundContainer } from './decide';
 import type { ContainerInfo } from './engine/container-info';
 import { countCommands } from './engine/container-processes';
 import type { Engine } from './engine/engine';
@@ -158,7 +158,7 @@ class Provision {
     }
   }
 
-  async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<Found>> {
+  async #look(at: (Action & { kind: 'look' })['at'], info: ContainerInfo): Promise<Partial<FoundContainer>> {
     if (at === 'isBusy') return { isBusy: (await countCommands(this.engine, info.id)) > 0 };
     const { settings, findImage } = this.request;
     const changes = changesOf(info.labels, settings);
@@ -176,7 +176,7 @@ function isAsIn(found: ContainerInfo, now: ContainerInfo | undefined): boolean {
   return now?.state === found.state && now.startedAt === found.startedAt;
 }
 
-function firstLook(info: ContainerInfo | undefined, settings: Settings): Found {
+function firstLook(info: ContainerInfo | undefined, settings: Settings): FoundContainer {
   if (info === undefined) return { state: 'none', isOurs: false, isAsMade: false };
   const states = { removing: 'leaving', dead: 'dead', created: 'unfinished', paused: 'paused' } as const;
   const runs = info.isRunning ? 'running' : 'stopped';

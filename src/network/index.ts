@@ -2,7 +2,7 @@
 export { authoritiesWith } from './authorities';
 export { isInternal } from './egress/addresses';
 export { type Ask, askMs, askOnLink, askOnTerminal, shownPlace } from './egress/ask';
-export { type Decisions, type RuleKind, decide, decisionsOf, forgetDecision } from './egress/decisions';
+export { type Decisions, type RuleKind, keepDecision, decisionsOf, forgetDecision } from './egress/decisions';
 export { Dialler } from './egress/dial';
 export { type KeyedHostsOptions, keyedHosts } from './egress/keyed-hosts';
 export { agentHosts, commonHosts } from './egress/listed-hosts';

@@ -1,7 +1,7 @@
-import { decide, type Action, type Found } from '../../src/container/decide';
+import { decide, type Action, type FoundContainer } from '../../src/container/decide';
 import type { Change } from '../../src/container/spec/changes';
 
-type Facts = Found & Parameters<typeof decide>[1];
+type Facts = FoundContainer & Parameters<typeof decide>[1];
 
 const flags = [false, true];
 const everyChange: readonly Change[] = ['folder', 'settings', 'switched', 'lost', 'more'];

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { decide } from '../../src/network/egress/decisions';
+import { keepDecision } from '../../src/network/egress/decisions';
 import { openEgress, type EgressOptions } from '../../src/container/egress';
 import { readLog } from '../../src/network/egress/network-log';
 import { Host } from '../../src/system/host';
@@ -131,9 +131,9 @@ describe('openEgress', () => {
 
     expect(await statusFor('a.invalid:443')).toMatch(/^HTTP\/1\.1 502 /);
     expect(await statusFor('b.invalid:443')).toMatch(/^HTTP\/1\.1 403 /);
-    decide(state, '/ws', 'allow', 'b.invalid');
+    keepDecision(state, '/ws', 'allow', 'b.invalid');
     expect(await statusFor('b.invalid:443')).toMatch(/^HTTP\/1\.1 502 /);
-    decide(state, '/ws', 'deny', 'a.invalid');
+    keepDecision(state, '/ws', 'deny', 'a.invalid');
     expect(await statusFor('a.invalid:443')).toMatch(/^HTTP\/1\.1 403 /);
   });
 });

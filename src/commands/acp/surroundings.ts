@@ -11,7 +11,7 @@ import {
   UsageObserver,
   SessionFile,
 } from '../../acp';
-import { decide } from '../../network';
+import { keepDecision } from '../../network';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
 import { statusLine } from '../../rpc/status';
@@ -70,7 +70,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
     // Rules are the owner's, and hold for everybody who uses the workspace.
     allowAlways:
       host.workspaces === undefined
-        ? (root: string | undefined, place: string): void => decide(state, root, 'allow', place)
+        ? (root: string | undefined, place: string): void => keepDecision(state, root, 'allow', place)
         : undefined,
     onUnexpectedEnd: host.isServed ? tellServer : undefined,
     helper: isDirect ? undefined : ownProgram,

@@ -3,14 +3,14 @@ import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
 import { runToEnd } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { insideOf, signInOf, SignIns, askOnTerminal, decide } from '../../network';
+import { insideOf, signInOf, SignIns, askOnTerminal, keepDecision } from '../../network';
 import { javaVariable, openEgress } from '../../container/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
 import type { Guard } from './guard';
 
-interface Place {
+interface Entered {
   readonly container: Pick<RunningContainer, 'authority'>;
   readonly connection: SshConnection;
   /** The environment of every command there. */
@@ -35,7 +35,7 @@ interface Choices {
 /** Opens the way, unless the container has its own network. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
 export async function openWay(
   { config, workspace, settings }: Pick<Wanted, 'config' | 'workspace' | 'settings'>,
-  { container, connection, base, own }: Place,
+  { container, connection, base, own }: Entered,
   { host, guard }: { readonly host: Host; readonly guard: Guard },
   { quiet: isQuiet = false, signsInForAll = false }: Choices,
 ): Promise<WayOut> {
@@ -55,7 +55,7 @@ export async function openWay(
               [guard.command.stderr, process.stderr],
             ],
       input: () => guard.command?.stdin,
-      remember: (place) => decide(host.folders.state, root, 'allow', place),
+      remember: (place) => keepDecision(host.folders.state, root, 'allow', place),
     });
   // Workspaces that share their data share what an agent leaves there anyway.
   const isForAll = signsInForAll || config.agent.data === 'shared';

@@ -26,7 +26,7 @@ interface Message {
 export class Ended extends Error {}
 
 /** An error that the other side has answered; `code` is JSON-RPC's or ACP's. */
-export class Refusal extends Error {
+export class AnsweredError extends Error {
   constructor(
     readonly code: number,
     message: string,
@@ -65,7 +65,7 @@ export class Client {
     });
   }
 
-  /** Resolves with the result; rejects with a `Refusal` or with `Ended`. */
+  /** Resolves with the result; rejects with an `AnsweredError` or with `Ended`. */
   async request(method: string, params: Json): Promise<Json> {
     const id = ++this.#lastId;
     return await new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class Client {
     const open = this.#open.get(id as number);
     this.#open.delete(id as number);
     if (error === undefined) open?.resolve(result);
-    else open?.reject(new Refusal(error.code, error.message));
+    else open?.reject(new AnsweredError(error.code, error.message));
   }
 
   async #answer(id: number | string | null, method: string, params: Json): Promise<void> {

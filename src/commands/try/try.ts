@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { paintFor, plain, tell } from '../support/terminal';
-import { Client, Ended, Refusal, type Json } from './client';
+import { Client, Ended, AnsweredError, type Json } from './client';
 import { onMockHost } from './mock';
 import { Person } from './person';
 import { View } from './view';
@@ -76,7 +76,7 @@ async function talk(name: string | undefined, words: string, host: Host, hint?: 
   } catch (error) {
     // It has said on stderr why.
     if (error instanceof Ended) return await client.ended.then((status) => signalled ?? status);
-    throw error instanceof Refusal ? new CaiError('AGENT_START', error.message) : error;
+    throw error instanceof AnsweredError ? new CaiError('AGENT_START', error.message) : error;
   } finally {
     person?.leave();
     await client.close();
@@ -104,7 +104,7 @@ async function open(client: Client, { cwd }: Host, agent: string): Promise<unkno
     const { sessionId } = await client.request('session/new', { cwd, mcpServers: [] });
     return sessionId;
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== rpcCode.authRequired) throw error;
+    if (!(error instanceof AnsweredError) || error.code !== rpcCode.authRequired) throw error;
     throw new CaiError(
       'AGENT_START',
       error.message.includes('cai login')
@@ -143,7 +143,7 @@ async function turn({ client, sessionId, view, questions, person }: Turn, text: 
     if (stopReason !== 'end_turn') view.line(view.dim(`  (${String(stopReason)})`));
     return stopReason === 'end_turn';
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof AnsweredError)) throw error;
     view.endLine();
     tell(error.message);
     return false;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { names, normalHost, parseRule, type HostRule } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
-import { decide, decisionsOf, forgetDecision, type RuleKind, readLog } from '../../network';
+import { keepDecision, decisionsOf, forgetDecision, type RuleKind, readLog } from '../../network';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
@@ -133,7 +133,7 @@ function list({ host, state, root, options }: Scene): number {
 function decideAll(kind: RuleKind, { host, state, root }: Scene, texts: readonly string[]): number {
   // All are looked at before one is kept.
   const rules = texts.map(ruleOf);
-  for (const { text } of rules) decide(state, root, kind, text);
+  for (const { text } of rules) keepDecision(state, root, kind, text);
   const done = kind === 'allow' ? 'Allowed' : 'Denied';
   process.stdout.write(`${done}, ${whose(root)}: ${rules.map(({ text }) => text).join(' ')}\n`);
   const inEffect = networkInEffect(host, root, '', decisionsOf(state, root));

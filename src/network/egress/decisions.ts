@@ -51,7 +51,7 @@ export function decisionsOf(state: string, root: string | undefined): Decisions 
  * Allows or denies what a rule names from now on, in all processes; takes the place of the same rule of the other kind.
  * Fails with `CaiError('CONFIG')` where that cannot be written, or there are too many rules.
  */
-export function decide(state: string, root: string | undefined, kind: RuleKind, rule: string): void {
+export function keepDecision(state: string, root: string | undefined, kind: RuleKind, rule: string): void {
   change(state, root, (known) => {
     const { allow, deny } = without(known, rule);
     if (allow.length + deny.length >= maxRules) throw new CaiError('CONFIG', tooMany(root));
@@ -59,7 +59,7 @@ export function decide(state: string, root: string | undefined, kind: RuleKind, 
   });
 }
 
-/** From now on nothing is decided by that rule; returns whether something was. Fails as `decide` does. */
+/** From now on nothing is decided by that rule; returns whether something was. Fails as `keepDecision` does. */
 export function forgetDecision(state: string, root: string | undefined, rule: string): boolean {
   let wasThere = false;
   change(state, root, (known) => {

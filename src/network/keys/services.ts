@@ -6,7 +6,7 @@ import type { Place } from '../../config/host-rules';
 export type Credential = Config['credentials'][number];
 
 /** Where a key is used, and what a program inside has instead. */
-export interface Service {
+export interface KeyService {
   /** The hosts that get the key, on port 443 alone. */
   readonly hosts: readonly string[];
   /** Variables in which programs look for the key. */
@@ -22,7 +22,7 @@ export interface Service {
 const filler = (length: number) => 'cai-placeholder-'.repeat(Math.ceil(length / 16)).slice(0, length);
 
 /** By the names of `keyServices`; any other name is a host's. Sources: the forms that the services' own docs show. */
-const services: Readonly<Record<string, Service>> = {
+const services: Readonly<Record<string, KeyService>> = {
   anthropic: {
     hosts: ['api.anthropic.com'],
     variables: ['ANTHROPIC_API_KEY'],
@@ -60,7 +60,7 @@ const services: Readonly<Record<string, Service>> = {
 };
 
 /** What a credential is for. A host that is no service has no variable: what it is sent has the header anyway. */
-export function serviceOf({ for: name }: Pick<Credential, 'for'>): Service {
+export function serviceOf({ for: name }: Pick<Credential, 'for'>): KeyService {
   if (Object.hasOwn(services, name)) return services[name]!;
   return { hosts: [name], variables: [], placeholder: '' };
 }

@@ -221,7 +221,7 @@ export class ClientStream extends Outbox {
 }
 
 /** The number of received messages, as a client's header has it. Throws `CaiError('USAGE')` for what is no number. */
-export function numberOf(value: string | string[] | undefined): number | undefined {
+export function receivedCount(value: string | string[] | undefined): number | undefined {
   if (value === undefined) return undefined;
   const count = countIn(value);
   if (count !== undefined) return count;

@@ -9,7 +9,7 @@ import { onOneLine } from '../../rpc/white-space';
 import type { Log } from '../../system/log';
 import { closeCodes, connectionHeader, receivedHeader } from '../carried';
 import { Pulse } from '../../system/streams/pulse';
-import { type Closing, type Outlet, numberOf } from './outbox';
+import { type Closing, type Outlet, receivedCount } from './outbox';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
 import { bearerPrefix } from './door/request-rules';
@@ -60,7 +60,7 @@ export class WebSockets {
     agent: string | undefined,
   ): void {
     const id = request.headers[connectionHeader] as string | undefined;
-    const after = numberOf(request.headers[receivedHeader]);
+    const after = receivedCount(request.headers[receivedHeader]);
     const connection =
       id === undefined
         ? this.connections.open(visitor, agent, false)

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decide, decisionsOf } from '../../../src/network/egress/decisions';
+import { keepDecision, decisionsOf } from '../../../src/network/egress/decisions';
 import { recordName } from '../../../src/system/state-folder';
 import { agentHosts, commonHosts } from '../../../src/network/egress/listed-hosts';
 import { NetworkLog } from '../../../src/network/egress/network-log';
@@ -37,8 +37,8 @@ describe('cai network', () => {
   test('lists the mode, and the rules in the order in which they count, with where they come from', async () => {
     const config = '[network]\nallow = ["a.example"]\ndeny = ["b.example"]\n';
     const { user, root, state, run } = userIn(config, '[network]\ndeny = ["c.example"]\n');
-    decide(state, root, 'allow', 'd.example:22');
-    decide(state, root, 'deny', '*.e.example');
+    keepDecision(state, root, 'allow', 'd.example:22');
+    keepDecision(state, root, 'deny', '*.e.example');
 
     const { status, stdout, stderr } = await run();
 
@@ -62,7 +62,7 @@ describe('cai network', () => {
 
   test('lists as JSON, of another agent and another workspace', async () => {
     const { user, root, state } = userIn('network.egress = "listed"');
-    decide(state, root, 'allow', 'a.example');
+    keepDecision(state, root, 'allow', 'a.example');
     const args = ['network', 'list', '--json', '--agent', 'copilot', '--workspace', root];
 
     const { status, stdout } = await runHere(args, { ...user, cwd: newFolder() });

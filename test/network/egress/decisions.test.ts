@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decide, decisionsOf, forgetDecision } from '../../../src/network/egress/decisions';
+import { keepDecision, decisionsOf, forgetDecision } from '../../../src/network/egress/decisions';
 import { recordName } from '../../../src/system/state-folder';
 import { expectedError } from '../../expected-error';
 import { compiled, run } from '../../support/program';
@@ -30,10 +30,10 @@ describe('what is decided', () => {
   });
 
   test('is kept by rule, for one workspace alone', () => {
-    decide(state, root, 'allow', 'a.example:443');
-    decide(state, root, 'deny', '*.b.example');
-    decide(state, root, 'allow', 'c.example');
-    decide(state, undefined, 'allow', 'd.example');
+    keepDecision(state, root, 'allow', 'a.example:443');
+    keepDecision(state, root, 'deny', '*.b.example');
+    keepDecision(state, root, 'allow', 'c.example');
+    keepDecision(state, undefined, 'allow', 'd.example');
 
     expect(decisionsOf(state, root)).toEqual({
       allow: ['a.example:443', 'c.example'],
@@ -44,8 +44,8 @@ describe('what is decided', () => {
   });
 
   test('can be forgotten', () => {
-    decide(state, root, 'deny', 'a.example');
-    decide(state, root, 'allow', 'b.example');
+    keepDecision(state, root, 'deny', 'a.example');
+    keepDecision(state, root, 'allow', 'b.example');
 
     expect(forgetDecision(state, root, 'a.example')).toBe(true);
     expect(forgetDecision(state, root, 'a.example')).toBe(false);
@@ -54,7 +54,7 @@ describe('what is decided', () => {
   });
 
   test('is readable for the user alone, and nothing else is left', () => {
-    decide(state, root, 'allow', 'a.example');
+    keepDecision(state, root, 'allow', 'a.example');
 
     expect([statSync(folder).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);
     expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
@@ -65,10 +65,10 @@ describe('what is decided', () => {
     mkdirSync(folder);
     writeFileSync(file, JSON.stringify({ version: 1, root, allow, deny: ['last.example'] }));
 
-    expect(() => decide(state, root, 'allow', 'more.example')).toThrow(
+    expect(() => keepDecision(state, root, 'allow', 'more.example')).toThrow(
       failure(/^5000 rules are decided for "\/srv\/bakery" already.*cai network forget RULE/),
     );
-    decide(state, root, 'allow', 'last.example');
+    keepDecision(state, root, 'allow', 'last.example');
     expect(decisionsOf(state, root).allow).toEqual([...allow, 'last.example']);
   });
 });
@@ -90,7 +90,7 @@ describe('a file that does not count', () => {
     const fault = `${file} is damaged, of another workspace, or of another version of cai`;
 
     expect(decisionsOf(state, root)).toEqual({ ...nothing, fault: expect.stringContaining(fault) as string });
-    expect(() => decide(state, root, 'allow', 'c.example')).toThrow(failure(fault));
+    expect(() => keepDecision(state, root, 'allow', 'c.example')).toThrow(failure(fault));
     expect(() => forgetDecision(state, root, 'a.example')).toThrow(failure(fault));
     expect(readFileSync(file, 'utf8')).toBe(content);
     expect(readdirSync(folder)).toEqual([`${recordName(root)}.json`]);
@@ -102,25 +102,25 @@ describe('a file that does not count', () => {
     expect(decisionsOf(state, root).fault).toMatch(
       /\.json cannot be read: .*: make .* a folder that you can/,
     );
-    expect(() => decide(state, root, 'allow', 'a.example')).toThrow(failure('cannot be read'));
+    expect(() => keepDecision(state, root, 'allow', 'a.example')).toThrow(failure('cannot be read'));
   });
 });
 
 test('a state folder that cannot be written is an error that says what to do', () => {
   writeFileSync(folder, '');
 
-  expect(() => decide(state, root, 'allow', 'a.example')).toThrow(
+  expect(() => keepDecision(state, root, 'allow', 'a.example')).toThrow(
     failure(/\/network\/\w+\.json cannot be (read|written): .* or set XDG_STATE_HOME/),
   );
 });
 
 /** Decides as many rules as it is told to, each with its name. */
 const decider = compiled(`
-  import { decide } from './src/network/egress/decisions';
+  import { keepDecision } from './src/network/egress/decisions';
   const [state, root, name, count] = process.argv.slice(2);
   void (() => {
     for (let index = 0; index < Number(count); index++)
-      decide(state, root, index % 2 === 0 ? 'allow' : 'deny', name + index + '.example');
+      keepDecision(state, root, index % 2 === 0 ? 'allow' : 'deny', name + index + '.example');
   })();
 `);
 
@@ -154,13 +154,13 @@ test('a process that stands still while it writes is an error, not a wait for ev
   await once(other.stdout, 'data');
 
   try {
-    expect(() => decide(state, root, 'allow', 'a.example')).toThrow(
+    expect(() => keepDecision(state, root, 'allow', 'a.example')).toThrow(
       failure('cannot be written: another process does not stop writing it'),
     );
   } finally {
     other.kill('SIGKILL');
     await once(other, 'close');
   }
-  decide(state, root, 'allow', 'a.example');
+  keepDecision(state, root, 'allow', 'a.example');
   expect(decisionsOf(state, root).allow).toEqual(['a.example']);
 });

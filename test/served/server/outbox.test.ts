@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Keeper, numberOf, Outbox } from '../../../src/served/server/outbox';
+import { Keeper, receivedCount, Outbox } from '../../../src/served/server/outbox';
 import { codeOf } from '../../support/code-of';
 
 const unlimited = { bytes: Infinity, lines: Infinity };
@@ -142,7 +142,7 @@ test('whatever happens, each line is given once and in order, or the loss is tol
 });
 
 test('a number of messages is a number', () => {
-  expect([numberOf(undefined), numberOf('0'), numberOf('123')]).toEqual([undefined, 0, 123]);
+  expect([receivedCount(undefined), receivedCount('0'), receivedCount('123')]).toEqual([undefined, 0, 123]);
   for (const text of ['', '-1', '1.5', 'x', '1'.repeat(16), ['1', '2']])
-    expect(() => numberOf(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+    expect(() => receivedCount(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
 });

@@ -8,7 +8,7 @@ import { planOf } from '../../../rpc/json';
 import { onOneLine } from '../../../rpc/white-space';
 import { scanCall, stringOf, type Message } from '../../../rpc/message';
 import { joined } from '../../../rpc/splice';
-import { type Outlet, numberOf } from '../outbox';
+import { type Outlet, receivedCount } from '../outbox';
 import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
@@ -54,7 +54,7 @@ export class StreamableHttp {
     if (headers.accept?.toLowerCase().includes('text/event-stream') !== true)
       throw new HttpError(406, 'this address has a stream of events: accept text/event-stream, or upgrade');
     const connection = this.#connectionOf(request, visitor);
-    const after = numberOf(headers['last-event-id']);
+    const after = receivedCount(headers['last-event-id']);
     new EventStream(response, connection, headerOf(request, 'acp-session-id') ?? '', after);
   }
 
