@@ -6,7 +6,8 @@
  * then is flaky, which is told, and fails if it was so before. The last line is the sum of the tests; the exit status is 0
  * only if nothing failed.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { endBySignals, isEnding, lastLines, limited } from './limited.mjs';
@@ -34,8 +35,11 @@ const slowness = options.nightly ? 4 : 1;
  */
 const allMs = slowness * 80 * 60_000;
 const began = Date.now();
+/** What the suites of the cluster tell each other, such as which images are there. */
+const shared = mkdtempSync(join(tmpdir(), 'cai-gate-run-'));
 const environment = {
   ...process.env,
+  CAI_TEST_RUN: shared,
   CAI_TEST_PATIENCE_MS: String(patienceMs),
   ...(options.nightly && { CAI_NIGHTLY: '1' }),
 };
@@ -80,6 +84,7 @@ async function endService(script) {
 
 async function cleanUp() {
   for (const script of services.splice(0)) await endService(script);
+  rmSync(shared, { recursive: true, force: true });
 }
 
 /** Ends the service of a step if nobody needs it any more: it takes time from other lanes. What has failed needs it again. */

@@ -140,7 +140,7 @@ describe('in an editor', () => {
       (prompt) => oneTurn(place.cai, 'claude', place.workspace, prompt),
     ],
   ])('%s answers the card', async (_, talk) => {
-    provideClients();
+    await provideClients();
 
     const { client, transcript } = talk(prompt());
     await client.succeeds();

@@ -1,20 +1,26 @@
 /** The real clients of `test/agents`, run by the user of the engine tests. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, symlinkSync } from 'node:fs';
+import { chmodSync, cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readTranscripts, type Transcript } from '../agents/transcript';
 import { modelEnv } from './model';
+import { onceInRun } from './place';
 import type { Running } from './running';
 import { folder, ownFolder, type Cai } from './support';
 
 const fixtures = resolve(__dirname, '../../fixtures');
-const peers = join(folder, 'peers');
-const clients = join(folder, 'clients');
+/** All test files of a run have the same. */
+const shared = process.env.CAI_TEST_RUN ?? folder;
+const peers = join(shared, 'peers');
+const clients = join(shared, 'clients');
 let lastTap = 0;
 
 /** Puts the clients where the user can read them. */
-export function provideClients(): void {
-  if (existsSync(clients)) return;
+export async function provideClients(): Promise<void> {
+  await onceInRun('has-clients', copyClients);
+}
+
+function copyClients(): void {
   const install = join(fixtures, 'peers/install.mjs');
   const installed = execFileSync(process.execPath, [install], { encoding: 'utf8' }).trim();
   const copy = (...options: string[]) =>
@@ -30,6 +36,7 @@ export function provideClients(): void {
   cpSync(join(fixtures, 'clients'), clients, { recursive: true });
   symlinkSync(join(peers, 'node_modules'), join(clients, 'node_modules'));
   execFileSync('chmod', ['-R', 'a+rX', peers, clients]);
+  chmodSync(shared, 0o755);
 }
 
 /** What a client does with an agent, and what passed between them. */

@@ -5,7 +5,6 @@ import { Cai, docker, newWorkspace, ownFolder } from './support';
 
 const cai = new Cai();
 const workspace = newWorkspace();
-const sharing = new Cai('[agent]\ndata = "shared"\n');
 const claude = new Place(cai, workspace, ['--agent', 'claude']);
 const gemini = new Place(cai, workspace, ['--agent', 'gemini']);
 
@@ -31,21 +30,6 @@ describe("an agent's data volume", () => {
     expect(await idOf(claude)).not.toBe(first);
     // Only these folders are kept, so that a container made anew is as new.
     expect((await claude.run(['cat', '/home/agent/own'])).status).toBe(1);
-  });
-
-  test('serves the same agent in other workspaces where the user wants that', async () => {
-    const [one, other] = [new Place(sharing), new Place(sharing)];
-    await one.prints(['sh', '-c', 'echo shared > ~/.claude/shared']);
-
-    expect(await other.prints(['cat', '/home/agent/.claude/shared'])).toBe('shared');
-  });
-
-  test('is one for each workspace', async () => {
-    const [one, other] = [new Place(cai), new Place(cai)];
-    await one.prints(['sh', '-c', 'echo mine > ~/.claude/mine']);
-
-    expect((await other.run(['cat', '/home/agent/.claude/mine'])).status).toBe(1);
-    expect(await one.prints(['cat', '/home/agent/.claude/mine'])).toBe('mine');
   });
 });
 

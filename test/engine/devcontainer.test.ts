@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import {
+  base,
   hasDevcontainers,
   inside,
   marked,
@@ -18,6 +19,7 @@ import type { Ended } from './running';
 import { docker, folder, ownFolder, type Cai } from './support';
 
 const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
+/** What cai needs besides is fetched for it, which takes a minute. */
 const dockerfile = (packages: string) =>
   `FROM node:22-bookworm-slim\nRUN apt-get update && apt-get install -y --no-install-recommends ${packages}\n`;
 
@@ -37,7 +39,7 @@ const languages = tried<[string, string, string, Files, RegExp]>(
   [
     [
       'Python',
-      'python3 python3-venv',
+      'python3',
       'python3 -m unittest -v 2>&1',
       {
         'test_sum.py':
@@ -121,8 +123,7 @@ describeIfBuilt('a development container', () => {
     ...ownFeature,
     'copied.txt': 'copied\n',
     'unread.txt': 'unread\n',
-    '.devcontainer/Dockerfile':
-      'FROM node:22-bookworm-slim AS dev\nARG WORD\nCOPY copied.txt /copied\nRUN echo "$WORD" > /arg && mkdir -p /home/node/.tool && echo tool > /home/node/.tool/x && chown -R node /home/node\nUSER node\nFROM scratch\n',
+    '.devcontainer/Dockerfile': `FROM ${base} AS dev\nARG WORD\nCOPY copied.txt /copied\nRUN echo "$WORD" > /arg && mkdir -p /home/node/.tool && echo tool > /home/node/.tool/x && chown -R node /home/node\nUSER node\nFROM scratch\n`,
   };
   let workspace: string;
   let first: Ended;

@@ -1,8 +1,9 @@
 /** Repositories with a devcontainer.json, and what their containers are asked for. */
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isKubernetes, isPodman } from './engines';
-import { buildTimeoutMs } from './place';
+import { buildTimeoutMs, onceInRun } from './place';
 import type { Ended } from './running';
 import { Cai, docker, folder, newWorkspace, ownFile } from './support';
 
@@ -15,10 +16,25 @@ export const devcontainerFile = '.devcontainer/devcontainer.json';
 /** Texts, or what is to be JSON, by path. */
 export type Files = Readonly<Record<string, string | object>>;
 
+/** An image that stays, with the packages that `set-up` would fetch anew for each image that has others below it. */
+export const base = 'cai-test-devcontainer:1';
+
+const baseDockerfile = `FROM node:22-bookworm-slim
+RUN apt-get update -qq && apt-get install -qq -y --no-install-recommends bash ca-certificates curl git openssh-client openssh-server perl procps && rm -rf /var/lib/apt/lists/*
+`;
+
 /** A Dockerfile whose image tells that it is another one than ours. */
 export const marked = {
-  '.devcontainer/Dockerfile': 'FROM node:22-bookworm-slim\nRUN touch /from-devcontainer\n',
+  '.devcontainer/Dockerfile': `FROM ${base}\nRUN touch /from-devcontainer\n`,
 } as const;
+
+if (hasDevcontainers) beforeAll(() => onceInRun('devcontainer-base', buildBase), buildTimeoutMs);
+
+/** Builds it, unless it is there as it is here. */
+function buildBase(): void {
+  const args = ['build', '--quiet', '--network', 'host', '--tag', base, '-'];
+  execFileSync('docker', args, { input: baseDockerfile, stdio: ['pipe', 'ignore', 'inherit'] });
+}
 
 /** What tells it inside. */
 export const whose = 'if test -e /from-devcontainer; then echo theirs; else echo ours; fi';

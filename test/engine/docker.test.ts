@@ -5,6 +5,7 @@ import type { Engine } from '../../src/container/engine/engine';
 import { findEngine } from '../../src/container/engine/find-engine';
 import { Host } from '../../src/system/host';
 import { newFolder } from '../support/temp-folder';
+import { testUnless } from './engines';
 
 const image = process.env.CAI_TEST_IMAGE ?? 'node:22-bookworm-slim';
 const host = new Host(process.env);
@@ -37,6 +38,20 @@ test.each([
   const confined = { CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges'] };
 
   expect((await told({ ...confined, ...change })).rights.isConfined).toBe(false);
+});
+
+testUnless('control groups told otherwise')('the control groups of the host are told', async () => {
+  expect((await told({ CgroupnsMode: 'private' })).rights.cgroups).toBe('private');
+  expect((await told({ CgroupnsMode: 'host' })).rights.cgroups).toBe('host');
+});
+
+test('what is not asked for is what the engine gives everybody, and not what cai wants', async () => {
+  const { rights } = await told({ SecurityOpt: ['no-new-privileges'] });
+
+  expect(rights.seccomp).toBe('default');
+  expect(rights.pids).not.toBe(1024);
+  // What podman tells of capabilities is the sum.
+  expect(rights.isConfined && rights.capabilities.length === 0).toBe(false);
 });
 
 test('a published port is told with its address', async () => {

@@ -78,8 +78,6 @@ export const expectedAbout = isKubernetes
 const exceptions = {
   'no user namespaces':
     'its seccomp profile lets everybody make one; the rights that somebody has in it end at its edge',
-  'devices by the command line':
-    'Docker\'s command line says "unknown server OS"; by the API, docker.test.ts looks for them',
   'ports without a network': 'it publishes no port of a container without a network',
   'control groups told otherwise': "it tells them by another name, which Docker's API does not have",
   'changes of a container': 'there is no "docker update", so that nobody can change a limit behind our back',
@@ -127,8 +125,3 @@ export const ownMountPoints: readonly string[] = [
 
 /** What may stand in no history of an image besides secrets: podman tells the names of arguments that are not used. */
 export const proxyNames = isPodman ? [] : ['PROXY', 'proxy'];
-
-/** How the refusal begins of a container that has kept capabilities: only podman tells which. */
-export const toldOfCapabilities = isPodman
-  ? /^capabilities should be \[\], and is \["AUDIT_/
-  : /^isConfined should be true, and is false/;

@@ -73,15 +73,6 @@ describe('claude, in its container', () => {
     expect(editor.messages.filter(({ error }) => error !== undefined)).toHaveLength(1);
   }
 
-  test('is stopped in a turn: that gets one error in time, and the next prompt works', async () => {
-    await open();
-    const [answer] = await startTool();
-
-    process.kill(await agentPid(), 'SIGSTOP');
-
-    await expectStopped(answer!, 'agent stopped in a turn', /agent "claude" is stopped, as by SIGSTOP/);
-  });
-
   test('is stopped while nothing is asked of it, and given up: the next prompt works', async () => {
     await open();
     const pid = await agentPid();

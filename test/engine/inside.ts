@@ -42,13 +42,25 @@ export function startedByEngine(container: string, ...command: readonly string[]
 
 /** All that runs in a container: `docker top` asks podman's containers for a `ps` of their own, within their limits. */
 export async function processesIn(container: string): Promise<InnerProcess[]> {
-  const first = isKubernetes
-    ? firstOfPod(container)
-    : await docker('inspect', '--format', '{{.State.Pid}}', container);
-  const namespace = readlinkSync(`/proc/${first}/ns/pid`);
+  const namespace = await namespaceIn(container);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && namespaceOf(name) === namespace)
     .map((name) => ({ pid: Number(name), command: commandOf(name) }));
+}
+
+/** The first process of each container that was asked for, and its namespace of processes. */
+const firsts = new Map<string, { readonly pid: string; readonly namespace: string }>();
+
+/** A container that was started again, or made again, has another first process: only then the engine is asked again. */
+async function namespaceIn(container: string): Promise<string> {
+  const known = firsts.get(container);
+  if (known !== undefined && namespaceOf(known.pid) === known.namespace) return known.namespace;
+  const pid = isKubernetes
+    ? firstOfPod(container)
+    : await docker('inspect', '--format', '{{.State.Pid}}', container);
+  const namespace = readlinkSync(`/proc/${pid}/ns/pid`);
+  firsts.set(container, { pid, namespace });
+  return namespace;
 }
 
 /** The nodes of the cluster for tests are on this machine: their processes are in control groups named by the pod's id. */

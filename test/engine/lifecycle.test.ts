@@ -79,8 +79,10 @@ describe('--fresh', () => {
 });
 
 describe('a container that was stopped', () => {
+  const place = new Place(cai);
+  beforeEach(() => place.opened());
+
   test('is started again, with what is in it', async () => {
-    const place = await new Place(cai).opened();
     const before = await idOf(place);
     await place.prints(['touch', '/tmp/mine']);
 
@@ -91,7 +93,6 @@ describe('a container that was stopped', () => {
   });
 
   test('is started again by one of many at once', async () => {
-    const place = await new Place(cai).opened();
     await docker('stop', await idOf(place));
 
     const results = await Promise.all(Array.from({ length: 6 }, () => place.prints(['hostname'])));
@@ -100,7 +101,6 @@ describe('a container that was stopped', () => {
   });
 
   test('just when it was found running is started again', async () => {
-    const place = await new Place(cai).opened();
     const id = await idOf(place);
     let stops = 0;
     const address = await interferingEngine({
@@ -116,7 +116,6 @@ describe('a container that was stopped', () => {
   });
 
   test('while a command ran in it is named', async () => {
-    const place = await new Place(cai).opened();
     const running = place.start(['sh', '-c', 'echo ready; cat']);
     await running.says('ready');
 
@@ -128,7 +127,6 @@ describe('a container that was stopped', () => {
   });
 
   test('is not if somebody has only paused it', async () => {
-    const place = await new Place(cai).opened();
     const id = await idOf(place);
     await docker('pause', id);
 

@@ -1,9 +1,9 @@
-import { chownSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { chownSync, copyFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fetchImage } from './cluster';
 import { isKubernetes } from './engines';
-import { folder, user, type Cai } from './support';
-import { Place } from './place';
+import { user, type Cai } from './support';
+import { onceInRun, Place } from './place';
 import type { Running } from './running';
 
 const program = 'fake-model.mjs';
@@ -40,13 +40,11 @@ const writeSettings = `echo '${JSON.stringify(settings)}' > ~/.gemini/settings.j
 
 /** Makes sure that the images of agents are there: looked at once in a run. */
 export async function provideImages(...agents: readonly string[]): Promise<void> {
-  for (const agent of agents) {
-    const isThere = join(process.env.CAI_TEST_RUN ?? folder, `image-${agent}`);
-    if (existsSync(isThere)) continue;
-    await new Place(undefined, undefined, ['--agent', agent]).opened();
-    if (isKubernetes) fetchImage(agent);
-    writeFileSync(isThere, '');
-  }
+  for (const agent of agents)
+    await onceInRun(`image-${agent}`, async () => {
+      await new Place(undefined, undefined, ['--agent', agent]).opened();
+      if (isKubernetes) fetchImage(agent);
+    });
 }
 
 /** Starts the fake model in the container of a workspace and an agent; resolves when it listens. */

@@ -1,10 +1,11 @@
+import { existsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProcessLocks } from '../../src/system/process-lock';
 import { podsOf } from './cluster';
 import { isKubernetes } from './engines';
 import type { Ended, Running } from './running';
-import { Cai, docker, newWorkspace, type RunOptions } from './support';
+import { Cai, docker, folder, newWorkspace, type RunOptions } from './support';
 
 /** How long a first use may take, in milliseconds: it builds the image if there is none. */
 export const buildTimeoutMs = 900_000;
@@ -41,16 +42,21 @@ export class Place {
 
   /** Makes its container, with the image if need be. Returns itself. */
   async opened(): Promise<this> {
-    // The image is not built twice by two test files that run at the same time.
+    await onceInRun(`opened${this.options.join('')}`, () => this.#withImage());
+    await this.start(['true']).succeeds(buildTimeoutMs);
+    return this;
+  }
+
+  async #withImage(): Promise<void> {
+    // Those who test a cluster at the same time build the same images.
     const lock = await new ProcessLocks(join(tmpdir(), 'cai-test-images')).take('open', { pollMs: 100 });
     try {
       // Nothing builds images on a cluster.
       if (isKubernetes) await this.cai.start(['build', '--push', ...this.options]).succeeds(buildTimeoutMs);
-      await this.start(['true']).succeeds(buildTimeoutMs);
+      else await this.start(['true']).succeeds(buildTimeoutMs);
     } finally {
       lock?.release();
     }
-    return this;
   }
 
   /** Starts a command in the container; its stdin is open. */
@@ -103,6 +109,21 @@ export class Place {
     const [id, ...more] = await this.containers();
     if (id === undefined || more.length > 0) throw new Error(`not one container, but ${more.length + 1}`);
     return await docker('inspect', '--format', template, id);
+  }
+}
+
+/** Does something once in a run, in whichever test file comes first; the others wait for it. */
+export async function onceInRun(name: string, action: () => Promise<void> | void): Promise<void> {
+  const run = process.env.CAI_TEST_RUN ?? folder;
+  const isDone = join(run, name);
+  if (existsSync(isDone)) return;
+  const lock = await new ProcessLocks(run).take(name, { pollMs: 100 });
+  try {
+    if (existsSync(isDone)) return;
+    await action();
+    writeFileSync(isDone, '');
+  } finally {
+    lock?.release();
   }
 }
 

@@ -18,7 +18,7 @@ let container: string;
 let session: AcpxSession;
 
 beforeAll(async () => {
-  provideClients();
+  await provideClients();
   await provideImages('claude');
   cai = new Cai(modelConfig);
   workspace = newWorkspace();
@@ -66,7 +66,7 @@ describe('claude', () => {
     },
   );
 
-  // A new proxy loads a session in agents.test.ts and coming-back.test.ts, too.
+  // A new proxy loads a session in coming-back.test.ts, too.
   if (isNightly)
     test('goes on with the next prompt after the proxy was killed between turns, which acpx starts again', async () => {
       killOnHost((command) => command.includes('/bin/cai --acp'));

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isPodman, testUnless, toldOfCapabilities, type Exception } from './engines';
+import { isPodman, testUnless, type Exception } from './engines';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker, folder, ownFolder, user } from './support';
 
@@ -89,6 +89,7 @@ interface Change {
   readonly exception?: Exception;
 }
 
+/** check.test.ts has each right, and docker.test.ts what engines tell of them. */
 const changes: readonly Change[] = [
   {
     what: 'another mount',
@@ -101,21 +102,6 @@ const changes: readonly Change[] = [
     told: new RegExp(`^user should be "${user.uid}:${user.gid}", and is "0:0"`),
   },
   {
-    what: 'all privileges',
-    change: (made) => ({ ...made, confinement: [...made.confinement, '--privileged'] }),
-    told: toldOfCapabilities,
-  },
-  {
-    what: 'another capability',
-    change: (made) => ({ ...made, confinement: [...made.confinement, '--cap-add', 'SYS_PTRACE'] }),
-    told: /^capabilities should be \[\], and is \["SYS_PTRACE"\]/,
-  },
-  {
-    what: 'capabilities that were not dropped',
-    change: (made) => ({ ...made, confinement: without(made.confinement, '--cap-drop') }),
-    told: toldOfCapabilities,
-  },
-  {
     what: 'no seccomp',
     change: (made) => ({
       ...made,
@@ -124,47 +110,9 @@ const changes: readonly Change[] = [
     told: /^seccomp should be "\S+", and is "unconfined"/,
   },
   {
-    what: "the engine's own profile of system calls",
-    change: (made) => ({
-      ...made,
-      confinement: made.confinement.filter(
-        (word, index, all) => !word.startsWith('seccomp=') && !(all[index + 1] ?? '').startsWith('seccomp='),
-      ),
-    }),
-    told: /^seccomp should be "\S+", and is "default"/,
-  },
-  {
-    what: 'the control groups of the host',
-    change: (made) => ({
-      ...made,
-      confinement: [...without(made.confinement, '--cgroupns'), '--cgroupns', 'host'],
-    }),
-    told: /^cgroups should be "private", and is "host"/,
-    exception: 'control groups told otherwise',
-  },
-  {
-    what: 'the processes of the host',
-    change: (made) => ({ ...made, confinement: [...made.confinement, '--pid', 'host'] }),
-    told: /^isConfined should be true/,
-  },
-  {
-    what: 'the network of the host',
-    change: (made) => ({
-      ...made,
-      confinement: [...without(made.confinement, '--network'), '--network', 'host'],
-    }),
-    told: /^isConfined should be/,
-  },
-  {
     what: 'a network',
     change: (made) => ({ ...made, confinement: without(made.confinement, '--network') }),
     told: /^hasNetwork should be false, and is true/,
-  },
-  {
-    what: 'a device',
-    change: (made) => ({ ...made, confinement: [...made.confinement, '--device', '/dev/null:/dev/x'] }),
-    told: /^isConfined should be true/,
-    exception: 'devices by the command line',
   },
   {
     what: 'a port that everybody reaches',
@@ -174,11 +122,6 @@ const changes: readonly Change[] = [
     }),
     told: /^publishedOn should be \[\], and is \["0.0.0.0"/,
     exception: 'ports without a network',
-  },
-  {
-    what: 'no limit of processes',
-    change: (made) => ({ ...made, confinement: [...without(made.confinement, '--pids-limit')] }),
-    told: /^pids should be 1024, and is/,
   },
   {
     what: 'another image',

@@ -1,7 +1,7 @@
 /** Attacks by a repository with its devcontainer.json, and by an agent that writes to it. */
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { devcontainerFile, hasDevcontainers, inside, marked, newProject, newUser, removeImages, trust, whose } from '../engine/devcontainers'; // prettier-ignore
+import { base, devcontainerFile, hasDevcontainers, inside, marked, newProject, newUser, removeImages, trust, whose } from '../engine/devcontainers'; // prettier-ignore
 import { buildTimeoutMs } from '../engine/place';
 import { docker, newWorkspace, ownFile, type Cai } from '../engine/support';
 import { attempt, reachedIf } from './attempt';
@@ -73,8 +73,7 @@ describeIfBuilt('a repository asks for more by its devcontainer.json', () => {
         },
         remoteEnv: { SECRET: '${localEnv:HOME}' },
       };
-      const dockerfile =
-        'FROM node:22-bookworm-slim\nARG SECRET\nARG DOCKER_HOST\nRUN echo "[$SECRET$DOCKER_HOST]" > /leak\n';
+      const dockerfile = `FROM ${base}\nARG SECRET\nARG DOCKER_HOST\nRUN echo "[$SECRET$DOCKER_HOST]" > /leak\n`;
       const workspace = newProject(settings, { '.devcontainer/Dockerfile': dockerfile });
       await trust(cai, workspace);
       const { text } = await inside(cai, workspace, 'cat /leak; echo "[$SECRET]"');
@@ -139,7 +138,7 @@ describeIfBuilt('a repository or an agent has another environment used than the 
   attempt(
     'a build copies a file of the host by a link in its context',
     async () => {
-      const dockerfile = 'FROM node:22-bookworm-slim\nCOPY * /copied/\nRUN cat /copied/* > /leak\n';
+      const dockerfile = `FROM ${base}\nCOPY * /copied/\nRUN cat /copied/* > /leak\n`;
       const workspace = newWorkspace();
       ownFile(join(cai.home, 'secret'), 'SECRET OF THE USER\n');
       newProject({}, { '.devcontainer/Dockerfile': dockerfile }, workspace);

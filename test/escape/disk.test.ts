@@ -30,9 +30,9 @@ async function after(script: string): Promise<string | undefined> {
   return reachedIf(size > mostMebibytes, `${size} MiB of a budget of ${budgetMebibytes} MiB`);
 }
 
-/** Python that writes 6 GiB in files of 60 MiB; `made` is run when a file is made, `written` when it is written. */
+/** Python that writes up to 6 GiB in files of 60 MiB, no faster than 300 MiB a second; `made` is run when a file is made, `written` when it is written. */
 const writes = (made = 'pass', open = "open(name, 'wb', 0)", written = 'pass') => `
-import ctypes, os, socket
+import ctypes, os, socket, time
 kept = []
 for i in range(100):
     name = 'f%d' % i
@@ -40,6 +40,7 @@ for i in range(100):
     ${made}
     for part in range(60): f.write(b'x' * (1 << 20))
     ${written}
+    time.sleep(0.2)
 print('wrote all')`;
 
 /** Python that makes a folder its working folder that is so deep below it, by names of that length. */

@@ -1,24 +1,20 @@
 /** Attacks on the answers that an editor waits for: an agent that is stopped says nothing any more. */
-import { provideImages } from '../engine/model';
-import { buildTimeoutMs } from '../engine/place';
 import { attempt, reachedIf } from './attempt';
-import { agent, Scene } from './hostile-agent';
+import { sceneFor } from './hostile-agent';
 
 /** How long an editor may have to wait, in milliseconds. */
 const inTimeMs = 30_000;
 
-beforeAll(() => provideImages(agent), buildTimeoutMs);
+const scene = sceneFor();
 
 /** An agent that does this gets a prompt: what is wrong with the answer, and with the session after it. */
 async function hang(script: string): Promise<string | undefined> {
-  const scene = await Scene.open();
   const askedAt = performance.now();
   const { error } = await scene.editor.prompt(scene.session, JSON.stringify([{ sh: script }]));
   const tookMs = Math.round(performance.now() - askedAt);
   if (error === undefined) throw new Error('the agent was not stopped');
   await scene.newSession();
   await scene.sh('true');
-  await scene.close();
   return reachedIf(tookMs > inTimeMs, `no answer for ${tookMs} ms`);
 }
 
@@ -36,6 +32,7 @@ attempt(
   async () => await hang("until pkill -9 -f '^[c]ai-watch'; do sleep 0.1; done; kill -STOP $PPID"),
 );
 
+// Last, for that goes on.
 attempt(
   'an agent that ends whatever watches it, again and again, and stops itself leaves the editor without an answer',
   async () => {

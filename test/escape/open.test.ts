@@ -37,6 +37,8 @@ cai.env.USERS_TOKEN = token;
 const sharing = new Cai(`${hostileConfig()}[agent]\ndata = "shared"\n`);
 const scene = sceneFor({ cai });
 let neighbour: Place;
+/** Two whose agents share their data. */
+const [one, other] = [new Place(sharing), new Place(sharing)];
 
 beforeAll(async () => (neighbour = await new Place(cai).opened()));
 
@@ -52,12 +54,15 @@ async function readFrom(place: Place, address: string, port: number): Promise<st
   return (await place.run(['python3', '-c', script, address, String(port)])).stdout.toString();
 }
 
+const namesOfOwn = ['uploads.example:127.0.0.1', 'front.example:127.0.0.1'];
+const allowing = new Place();
+
 /** A place whose user allows a server of this machine, by a name that the server need not have. */
 async function placeAllowing(name: string, server: Server): Promise<{ place: Place; at: string }> {
   await once(server.listen(0, '127.0.0.1').unref(), 'listening');
   const at = `${name}:${(server.address() as AddressInfo).port}`;
-  const config = `allow = ["${at}"]\n[container]\nextra_hosts = ["${name}:127.0.0.1"]\n`;
-  return { place: await new Place(new Cai(config)).opened(), at };
+  allowing.cai.configure(`allow = ["${at}"]\n[container]\nextra_hosts = ${JSON.stringify(namesOfOwn)}\n`);
+  return { place: await allowing.opened(), at };
 }
 
 /** Is handed a folder, and writes in it when it is told to. */
@@ -138,7 +143,6 @@ open(
 open(
   'With agent.data = "shared", what an agent leaves in its data, such as hooks, is there for agents of other workspaces.',
   async () => {
-    const [one, other] = [await new Place(sharing).opened(), new Place(sharing)];
     await one.prints(['sh', '-c', 'mkdir -p ~/.claude && echo evil > ~/.claude/left']);
     return (await other.run(['cat', '/home/agent/.claude/left'])).stdout.includes('evil');
   },
@@ -147,14 +151,13 @@ open(
 open(
   'Then an agent can hand its workspace to another’s, which can write protected files once the first container has ended.',
   async () => {
-    const [place, other] = [await new Place(sharing).opened(), await new Place(sharing).opened()];
     const taker = other.start(['python3', '-c', takesFolder]);
     await taker.says('listens');
-    await place.run(['python3', '-c', handsFolder, place.workspace]);
+    await one.run(['python3', '-c', handsFolder, one.workspace]);
     await taker.says('has it');
-    const config = join(place.workspace, '.git/config');
-    const isProtected = (await place.run(['sh', '-c', 'echo evil >> .git/config'])).status !== 0;
-    await sharing.run(['stop', '--force', '-w', place.workspace]);
+    const config = join(one.workspace, '.git/config');
+    const isProtected = (await one.run(['sh', '-c', 'echo evil >> .git/config'])).status !== 0;
+    await sharing.run(['stop', '--force', '-w', one.workspace]);
     taker.child.stdin.end('go\n');
     await taker.succeeds();
     return isProtected && readFileSync(config, 'utf8').includes('evil');

@@ -121,13 +121,12 @@ const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
 describeIfBuilt('a Compose project', () => {
   const settings = { dockerComposeFile: '../compose.yml', service: 'app' };
   /** A project with a service besides the one of the agents. */
-  const project = (keys: object) =>
+  const project = (keys: object = {}) =>
     newProject(settings, {
       ...marked,
       'compose.yml': {
         services: { app: { build: '.devcontainer' }, cache: { image: '${IMAGE}', ...keys } },
       },
-      'cache/Dockerfile': `FROM ${serviceImage}\n`,
       '.env': `IMAGE=${serviceImage}\n`,
     });
   afterAll(removeImages);
@@ -162,18 +161,18 @@ describeIfBuilt('a Compose project', () => {
   );
 
   attempt(
-    'an agent has a service or a mount by what it writes into a Compose file, .env or the Dockerfile of a service',
+    'an agent has a service or a mount by what it writes into a Compose file or .env',
     async () => {
       const user = newUser();
+      const evil = JSON.stringify({ image: serviceImage, volumes: ['/:/host'] });
+      // What is built has a digest: devcontainer.test.ts in `test/workspace` shows what that has in it.
       const workspaces = await Promise.all(
         [
-          `echo '{"services":{"app":{"build":".devcontainer"},"evil":{"image":"${serviceImage}","volumes":["/:/host"]}}}' > compose.yml`,
-          `sed -i 's|"cache":{|&"volumes":["/:/host"],|' compose.yml`,
+          `echo '{"services":{"app":{"build":".devcontainer"},"cache":${evil},"evil":${evil}}}' > compose.yml`,
           `echo 'IMAGE=${serviceImage} # evil' > .env`,
           `rm .env; ln -s ${user.home}/evil .env`,
-          'echo "RUN touch /evil" >> cache/Dockerfile',
         ].map(async (change) => {
-          const workspace = project(change.includes('Dockerfile') ? { build: './cache' } : {});
+          const workspace = project();
           await trust(user, workspace);
           await inside(user, workspace, change);
           return workspace;

@@ -1,5 +1,5 @@
 /** Attacks on the end of things: what outlives its session, what takes all there is, what silences others. */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { containerOf, processesIn, startedByEngine, untilOnly } from '../engine/inside';
 import { provideImages } from '../engine/model';
@@ -12,15 +12,18 @@ import { agent, hostileConfig, Scene } from './hostile-agent';
 const goneMs = 40_000;
 
 let cai: Cai;
+let place: Place;
 
 beforeAll(async () => {
   await provideImages(agent);
   cai = new Cai(hostileConfig());
+  place = new Place(cai);
 }, buildTimeoutMs);
 
 /** What runs in the container `goneMs` after a session in which the agent ran this; `end` ends the session. */
 async function leftBy(script: string, end: (scene: Scene) => Promise<void>): Promise<string | undefined> {
-  const place = await new Place(cai).opened();
+  await place.opened();
+  rmSync(join(place.workspace, 'begun'), { force: true });
   const container = await containerOf(place.workspace, agent);
   const before = await processesIn(container);
   const scene = await Scene.open({ cai, workspace: place.workspace });
@@ -86,6 +89,7 @@ ctypes.CDLL(None).syscall(93 if platform.machine() == "aarch64" else 60, 0)`;
     return await leftBy(`echo '${program}' > program; ${hidden('exec python3 program')}`, closes);
   });
 
+  // Last, because of what it does to the container that all have.
   attempt('a process outlives the agent that has killed what ends it', async () => {
     const kill =
       'for each in $(ps -eo pid,comm | grep -E " (supervisor|sshd)" | while read pid rest; do echo $pid; done); do kill -KILL $each; done';
@@ -100,7 +104,7 @@ ctypes.CDLL(None).syscall(93 if platform.machine() == "aarch64" else 60, 0)`;
 });
 
 attempt('an agent stops what the engine has started in its container, which then never ends', async () => {
-  const place = await new Place(cai).opened();
+  await place.opened();
   const { id } = await place.container();
   const started = startedByEngine(id, 'sh', '-c', 'echo begun; exec sleep 876');
   await started.says('begun');

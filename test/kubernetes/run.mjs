@@ -57,13 +57,14 @@ if (defect === undefined) {
   const all = suite === '--alone' ? users.slice(0, 1) : [...users, ...users];
   const options = ['--verbose', `--maxWorkers=${all.length}`];
   const jestArgs = process.argv.slice(suite in suites ? 3 : 2);
-  // What the test files of this run tell each other.
-  const run = mkdtempSync(join(tmpdir(), 'cai-cluster-run-'));
+  // What the test files of this run tell each other, and those of all runs to which somebody gives the same folder.
+  const given = process.env.CAI_TEST_RUN;
+  const run = given ?? mkdtempSync(join(tmpdir(), 'cai-cluster-run-'));
   const { status } = spawnSync(process.execPath, [jest, ...own, ...options, ...jestArgs], {
     stdio: 'inherit',
     env: { ...process.env, CAI_TEST_ENGINE: 'kubernetes', CAI_TEST_RUN: run, CAI_TEST_USER: all.join(' ') },
   });
-  rmSync(run, { recursive: true });
+  if (given === undefined) rmSync(run, { recursive: true });
   process.exitCode = status ?? 1;
 } else {
   const steps = 'test/kubernetes/machine.sh start && eval "$(test/kubernetes/machine.sh env)"';

@@ -43,7 +43,8 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const each of started) each.child.kill();
   await place.remove();
-  await docker('rmi', '--force', image);
+  // What is below it is below the next one.
+  await docker('rmi', '--force', '--no-prune', image);
 });
 
 /** What is changed here of objects. */

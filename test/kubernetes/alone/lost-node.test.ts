@@ -21,7 +21,7 @@ const endTurn = { result: { stopReason: 'end_turn' } };
 test(
   'the node is gone, and the session goes on at the other one',
   async () => {
-    provideClients();
+    await provideClients();
     await provideImages(agent);
     const cai = new Cai(modelConfig);
     const workspace = newWorkspace();
