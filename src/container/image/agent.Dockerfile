@@ -7,7 +7,7 @@ FROM ${ENVIRONMENT} AS build
 USER root
 # What is left of this stage for later builds has no name; by this "cai prune" finds it.
 LABEL containai.stage=agent
-COPY agent.Dockerfile network* registry* /run/cai-build/
+COPY agent.Dockerfile npm-install.cjs network* registry* /run/cai-build/
 
 # Names of npm packages, each with its version: src/agent/catalog.ts has them for each agent.
 ARG PACKAGES=""
@@ -17,7 +17,7 @@ RUN set -eu; \
     if [ -n "${PACKAGES}" ]; then \
       if [ -s /run/cai-build/ca.pem ]; then export NODE_EXTRA_CA_CERTS=/run/cai-build/ca.pem; fi; \
       NPM_CONFIG_USERCONFIG=/run/cai-build/npmrc \
-        npm install --global --prefix /usr/local/lib/cai/agent --no-audit --no-fund --no-update-notifier ${PACKAGES}; \
+        node /run/cai-build/npm-install.cjs /usr/local/lib/cai/agent ${PACKAGES}; \
     fi
 
 # An agent of the ACP registry.

@@ -127,12 +127,13 @@ export class ImageBuild {
   }
 
   async #addAgent(tag: string): Promise<void> {
-    const { environment, agentDockerfile } = this.#recipe;
+    const { environment, agentDockerfile, npmInstall } = this.#recipe;
     const listed = await this.#listedAgent();
+    const texts = { 'npm-install.cjs': npmInstall, ...listed?.texts };
     try {
       await this.#build({
         tag,
-        context: this.#ownContext('agent.Dockerfile', agentDockerfile, listed),
+        context: this.#ownContext('agent.Dockerfile', agentDockerfile, { ...listed, texts }),
         dockerfile: 'agent.Dockerfile',
         args: { ENVIRONMENT: environment.tag, PACKAGES: this.#packages.join(' ') },
         labels: this.#labels,

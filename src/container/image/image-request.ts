@@ -101,6 +101,7 @@ export function readRecipe({ packages, image, installation, devcontainer, madeFr
   const read = (name: string) => readFileSync(packageFile(name), 'utf8');
   const dockerfile = read('Dockerfile');
   const agentDockerfile = read('src/container/image/agent.Dockerfile');
+  const npmInstall = read('src/container/image/npm-install.cjs');
   const installer = installation && read('src/container/image/registry-agent.sh');
   const listed = installation === undefined ? [] : [installation, installer];
   const { dockerfile: path } = image;
@@ -120,9 +121,10 @@ export function readRecipe({ packages, image, installation, devcontainer, madeFr
     environment: { dockerfile, hash: ofEnvironment, tag: environmentTagOf(ofEnvironment) },
     devcontainer: ofDevcontainer,
     agentDockerfile,
+    npmInstall,
     installer,
     addition,
-    hash: shortHash([ofEnvironment, agentDockerfile, packages, addition, ...listed]),
+    hash: shortHash([ofEnvironment, agentDockerfile, npmInstall, packages, addition, ...listed]),
   };
 }
 

@@ -142,7 +142,7 @@ const stepNames: readonly (readonly [instruction: RegExp, name: string])[] = [
 export function withStepName(event: BuildEvent, packages: readonly string[]): BuildEvent {
   if (event.kind !== 'step') return event;
   const list = packages.join(' ') || 'no npm packages';
-  const name = /^RUN .*npm install/.test(event.text)
+  const name = /^RUN .*npm[ -]install/.test(event.text)
     ? `installing ${list}`
     : stepNames.find(([instruction]) => instruction.test(event.text))?.[1];
   return { ...event, text: name ?? event.text };

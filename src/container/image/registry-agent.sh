@@ -49,8 +49,7 @@ fi
 
 case "$kind" in
   npm)
-    NPM_CONFIG_USERCONFIG=$here/npmrc \
-      npm install --global --prefix "$files" --no-audit --no-fund --no-update-notifier "$spec"
+    NPM_CONFIG_USERCONFIG=$here/npmrc node "$here/npm-install.cjs" "$files" "$spec"
     # As npx chooses.
     [ -n "$cmd" ] || cmd=$(node -p '
       const { name, bin = {} } = require(process.argv[1]);

@@ -122,6 +122,7 @@ const build = (changes?: Partial<ImageRequest>, upgrade = false) =>
 const top = join(__dirname, '../../..');
 const dockerfile = readFileSync(join(top, 'Dockerfile'), 'utf8');
 const agentDockerfile = readFileSync(join(top, 'src/container/image/agent.Dockerfile'), 'utf8');
+const npmInstall = readFileSync(join(top, 'src/container/image/npm-install.cjs'), 'utf8');
 /** The environment is built first. */
 const environmentTag = /^containai-environment:[0-9a-f]{12}$/;
 
@@ -282,7 +283,7 @@ describe('buildImage', () => {
       dockerfile: 'agent.Dockerfile',
       isFresh: false,
       labels: { 'containai.packages': '@agentclientprotocol/claude-agent-acp@0.100.0' },
-      files: { 'agent.Dockerfile': agentDockerfile },
+      files: { 'agent.Dockerfile': agentDockerfile, 'npm-install.cjs': npmInstall },
     });
     expect(layer?.args).toEqual({
       ENVIRONMENT: environment?.tag,

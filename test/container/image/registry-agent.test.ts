@@ -1,6 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -17,6 +25,7 @@ import { elsewhere } from '../../support/elsewhere';
 import { newFolder } from '../../support/temp-folder';
 
 const installer = join(__dirname, '../../../src/container/image/registry-agent.sh');
+const npmInstaller = join(__dirname, '../../../src/container/image/npm-install.cjs');
 const made = certificate('example.com');
 const quiet: Progress = { begin: none, say: none, report: none, end: none };
 const program = '#!/bin/sh\necho "$0|$A_B|$*"\n';
@@ -65,6 +74,7 @@ function install({ texts, files: copies, discard }: RegistryAgentFiles) {
   for (const [name, file] of Object.entries(copies))
     writeIn(join(build, name.replace('registry/', '')), readFileSync(file));
   discard();
+  copyFileSync(npmInstaller, join(build, 'npm-install.cjs'));
   const env = {
     PATH: process.env.PATH,
     HOME: build,
