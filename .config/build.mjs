@@ -37,12 +37,13 @@ const options = {
   lineLimit: 120,
   format: 'cjs',
   // Each command is loaded when it is wanted.
-  external: ['./commands/*', './connection', './agent-on-terminal', 'cpu-features'],
+  external: ['./commands/*', './connection', './agent-on-terminal'],
   supported: { 'dynamic-import': false },
   alias: {
     // Of what libraries bring along, this is never used.
     '@grpc/grpc-js': 'node:events',
     '@grpc/proto-loader': 'node:events',
+    'cpu-features': 'node:events',
     // Its other form cannot be bundled.
     'jsonc-parser': 'jsonc-parser/lib/esm/main.js',
   },

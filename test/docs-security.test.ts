@@ -8,7 +8,7 @@ const prose = readFileSync(join(repository, 'docs/security.md'), 'utf8');
 const mark = '<!-- The list below is written by: node test/escape/list.mjs --write -->';
 const [, list = ''] = readFileSync(join(attacks, 'ATTACKS.md'), 'utf8').split(mark);
 const files = readdirSync(attacks).filter((name) => name.endsWith('.test.ts'));
-const maxWords = 950;
+const maxWords = 1_050;
 
 describe('test/escape/ATTACKS.md', () => {
   test('lists every attempt by its name, and no other: node test/escape/list.mjs --write', () => {

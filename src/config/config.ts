@@ -20,7 +20,22 @@ import * as words from './config-words';
 import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
 import * as rules from './repository-rules';
-import { allOr, agentNames, folders, listenPlaces, personName, servedHosts, webOrigins } from './serve-words';
+import {
+  allOr,
+  agentNames,
+  folders,
+  groupName,
+  listenPlaces,
+  personName,
+  servedHosts,
+  webOrigins,
+} from './serve-words';
+
+/** Nobody is let in to everything by leaving something out. */
+const rights = {
+  agents: required(key('agents', allOr(agentNames), 'never')),
+  workspaces: required(key('workspaces', allOr(folders), 'never')),
+};
 
 /**
  * Every key by its table: the field of `Config` that it sets, its kind, what a repository may do with it, and what
@@ -192,15 +207,11 @@ const tables = {
     tls_key: key('tlsKey', path, 'never'),
     client_ca: key('clientCa', path, 'never'),
     identity_header: key('identityHeader', words.headerName, 'never'),
+    groups_header: key('groupsHeader', words.headerName, 'never'),
   },
-  // Nobody is let in to everything by leaving something out.
-  'serve.users.[]': {
-    name: required(key('name', personName, 'never')),
-    agents: required(key('agents', allOr(agentNames), 'never')),
-    workspaces: required(key('workspaces', allOr(folders), 'never')),
-  },
+  'serve.users.[]': { name: required(key('name', personName, 'never')), ...rights },
+  'serve.groups.[]': { name: required(key('name', groupName, 'never')), ...rights },
 } as const satisfies Record<string, Record<string, Row<string, unknown, boolean>>>;
-
 type Tables = typeof tables;
 
 /** The configuration in effect, frozen in type; all paths are absolute. */
@@ -215,8 +226,8 @@ export type Config = {
   readonly services: readonly Fields<Tables['services.[]']>[];
   /** Keys that agents use without having them. */
   readonly credentials: readonly Fields<Tables['credentials.[]']>[];
-  /** `users`: who else may come in to `cai serve`, and to what. */
-  readonly serve: { readonly users: readonly Fields<Tables['serve.users.[]']>[] };
+  /** `users`: who else may come in to `cai serve`, and to what; `groups`: the same of those whom a proxy says to be in one. */
+  readonly serve: Readonly<Record<'users' | 'groups', readonly Fields<Tables['serve.users.[]']>[]>>;
   /** `volumes`: folders of this machine that pods can mount, too. */
   readonly kubernetes: { readonly volumes: readonly Fields<Tables['kubernetes.volumes.[]']>[] };
   /** `memoryAtMostBytes`: what an untrusted repository makes of the default for `memoryBytes`: no more than this. */
@@ -282,7 +293,7 @@ export function configOf(settings: readonly Setting[]): Config {
   const byName = new Map((services as Config['services']).map((service) => [service.name, service]));
   const lists = { mounts: [...byPath.values()], services: [...byName.values()], credentials };
   const nested = {
-    serve: { users: [], ...(serve as object) },
+    serve: { users: [], groups: [], ...(serve as object) },
     kubernetes: { volumes: [], ...(kubernetes as object) },
   };
   return { ...rest, agents, engine, network, ...nested, ...lists } as unknown as Config;

@@ -16,6 +16,13 @@ export const personName: Kind<string> = {
   read: (value) => (typeof value === 'string' && isPersonName(value) ? value : undefined),
 };
 
+/** As identity providers call them. Commas part them in a header. */
+export const groupName: Kind<string> = {
+  expected: 'the name of a group, without commas and without spaces around it',
+  read: (value) =>
+    typeof value === 'string' && /^[^,\s](?:[^,\p{C}]*[^,\s])?$/u.test(value) ? value : undefined,
+};
+
 /** The same, but a list without elements counts as no list. */
 function filled<T>(kind: Kind<readonly T[]>): Kind<readonly T[]> {
   const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0;

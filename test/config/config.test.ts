@@ -59,6 +59,7 @@ const defaults = {
     idleMs: 43_200_000,
     stallMs: 60_000,
     users: [],
+    groups: [],
   },
 };
 
@@ -188,6 +189,10 @@ describe('loadConfig', () => {
       name = "bot"
       agents = "all"
       workspaces = "all"
+      [[serve.groups]]
+      name = "The shop"
+      agents = "all"
+      workspaces = ["~/{user}"]
     `);
 
     expect(loadConfig(host)).toEqual({
@@ -289,6 +294,7 @@ describe('loadConfig', () => {
           { name: 'ann@example.com', agents: ['mine'], workspaces: ['/home/u/src', '/srv/shop'] },
           { name: 'bot', agents: 'all', workspaces: 'all' },
         ],
+        groups: [{ name: 'The shop', agents: 'all', workspaces: [join(host.env.HOME!, '{user}')] }],
       },
     });
   });
@@ -338,6 +344,7 @@ describe('loadConfig', () => {
     ['[[serve.users]]\nname = "ann"\nagents = "all"', 'lacks "workspaces", which must be a list'],
     ['[[serve.users]]\nagents = "all"\nworkspaces = "all"', 'lacks "name"'],
     ['[[serve.users]]\nname = "owner"', 'a name of letters, digits'],
+    ['[[serve.groups]]\nname = "a,b"', 'the name of a group, without commas'],
     ['kubernetes.node_selector = ["ssd"]', 'a list of different strings "label=value"'],
     ['kubernetes.tolerations = ["a=b:Never"]', 'the effect NoSchedule, PreferNoSchedule or NoExecute'],
     ['kubernetes.requests = ["cpu=some"]', '"resource=amount", such as ["cpu=500m", "memory=1Gi"]'],

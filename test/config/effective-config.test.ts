@@ -290,7 +290,7 @@ describe('loadWorkspaceConfig', () => {
         .map(({ path }) => nameOf(path))
         .filter(
           (name) =>
-            !/^(mounts|services|credentials|serve\.users|kubernetes\.volumes)|NAME\.(name|packages|settings|adapter)$/.test(
+            !/^(mounts|services|credentials|serve\.(users|groups)\[|kubernetes\.volumes)|NAME\.(name|packages|settings|adapter)$/.test(
               name,
             ),
         )

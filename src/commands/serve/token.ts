@@ -75,8 +75,8 @@ function checkName(name: string): void {
 }
 
 /** The token goes to stdout alone, so that a program can take it from there. */
-async function add(name: string, tokens: Tokens, { users }: Serve, host: Host): Promise<number> {
-  const user = new Users(users).visitor(name);
+async function add(name: string, tokens: Tokens, serve: Serve, host: Host): Promise<number> {
+  const user = new Users(serve).visitor(name);
   if (user === undefined)
     throw new CaiError(
       'USAGE',
@@ -109,7 +109,7 @@ async function addProxy(
     );
   process.stdout.write(`${await tokens.add(name, 'proxy')}\n`);
   tell(
-    `this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "${identityHeader}"`,
+    `this token is shown once. Whoever has it comes in as anybody in [[serve.users]] and [[serve.groups]], by the header "${identityHeader}"`,
   );
   return 0;
 }

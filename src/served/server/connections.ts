@@ -139,10 +139,12 @@ export class Connections {
 
   /** The last places are for those who have no connection: nobody can keep others out. */
   #keepPlaces(visitor: Visitor): void {
-    const { connections, users } = this.options.config.serve;
+    const { connections, users, groups } = this.options.config.serve;
     const present = new Set(this.all.map((each) => each.visitor.name));
     const absent = [ownerName, ...users.map(({ name }) => name)].filter((name) => !present.has(name)).length;
-    if (!present.has(visitor.name) || this.#byId.size + absent < connections) return;
+    // Who else is in a group is not known here.
+    const kept = groups.length === 0 ? absent : Math.max(absent, Math.ceil(connections / 4));
+    if (!present.has(visitor.name) || this.#byId.size + kept < connections) return;
     const text = `the last of the ${connections} connections of this server are for others: end one of yours`;
     throw new CaiError('LIMIT', text);
   }

@@ -33,7 +33,7 @@ test('somebody who is added while the server runs comes in, and is out when remo
 
 test('limits of folders are refused where no container holds them', async () => {
   await expect(start({ config: ann('["/srv"]') })).rejects.toThrow(
-    '"ann" of [[serve.users]] may use some folders alone, which only containers can hold',
+    '"ann" of [serve] may use some folders alone, which only containers can hold',
   );
 });
 

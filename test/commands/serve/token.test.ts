@@ -75,7 +75,7 @@ describe('cai serve token', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/^cai_[\w-]{43}\n$/);
     expect(stderr).toBe(
-      'cai: this token is shown once. Whoever has it comes in as anybody in [[serve.users]], by the header "X-Auth-Request-Email"\n',
+      'cai: this token is shown once. Whoever has it comes in as anybody in [[serve.users]] and [[serve.groups]], by the header "X-Auth-Request-Email"\n',
     );
     expect(new Tokens(host).holderOf(stdout.trim())).toMatchObject({ name: 'sso', use: 'proxy' });
     expect((await run('list')).stdout).toMatch(/^sso +\S+ +- +a proxy$/m);
@@ -106,7 +106,7 @@ describe('cai serve token', () => {
   test('lists tokens that people have made for themselves, and takes all of somebody back at once', async () => {
     const { host, run } = userIn();
     const tokens = new Tokens(host);
-    const own = new OwnTokens(tokens, 'ann');
+    const own = new OwnTokens(tokens, { name: 'ann' });
     await tokens.noteUse(tokens.holderOf(await own.make('"laptop"'))!);
     await tokens.add('ann');
     const [{ used, expires }] = tokens.list() as [TokenRecord];

@@ -29,6 +29,13 @@ export interface DoorOptions {
   readonly now?: () => number;
 }
 
+/** Whom a proxy says to send a request. */
+interface Named {
+  readonly person?: string | undefined;
+  /** Of the identity provider. */
+  readonly groups?: readonly string[];
+}
+
 /** What a token that is for the counts gets everywhere else. */
 const forMetricsAlone: Refusal = { status: 403, text: 'This token reads /metrics, and nothing else.' };
 
@@ -43,6 +50,9 @@ export class Door {
   readonly #users: Users;
   readonly #listens = new Set<string>();
   readonly #names: Names;
+  /** In which a proxy names the person and their groups, in lower case; empty: in none. */
+  readonly #personHeader: string;
+  readonly #groupsHeader: string;
   readonly #isBehindProxy: boolean;
   readonly #onProblem: (what: string) => void;
   readonly #onAdmitted: (request: Request) => void;
@@ -52,10 +62,12 @@ export class Door {
   /** Makes the user's token, if it is missing; throws `CaiError('CONFIG')` if the files of tokens are not safe. */
   constructor(options: DoorOptions) {
     const { host, serve, isBehindProxy, now = () => performance.now() } = options;
-    this.#users = new Users(serve.users, host);
-    const identityHeader = serve.identityHeader?.toLowerCase();
-    const { hosts, origins } = serve;
-    this.#names = { listens: this.#listens, hosts, origins, isBehindProxy, identityHeader };
+    this.#users = new Users(serve, host);
+    const { hosts, origins, identityHeader, groupsHeader } = serve;
+    this.#personHeader = identityHeader?.toLowerCase() ?? '';
+    this.#groupsHeader = groupsHeader?.toLowerCase() ?? '';
+    const proxyHeaders = [this.#personHeader, this.#groupsHeader];
+    this.#names = { listens: this.#listens, hosts, origins, isBehindProxy, proxyHeaders };
     this.#isBehindProxy = isBehindProxy;
     this.#onProblem = options.onProblem ?? (() => undefined);
     this.#onAdmitted = options.onAdmitted ?? (() => undefined);
@@ -100,15 +112,15 @@ export class Door {
     return this.#isBehindProxy ? unauthorized() : this.#remember({ name: ownerName }, withoutToken);
   }
 
-  /** Who sends a token, also as the first line of a plain connection; `address`: where from. `person`: whom a proxy names. */
-  admitToken(token: string, address: string, person?: string): Visitor | Refusal {
+  /** Who sends a token, also as the first line of a plain connection; `address`: where from. `named`: whom a proxy names. */
+  admitToken(token: string, address: string, named?: Named): Visitor | Refusal {
     return this.#unlessUnreadable(() => {
       const holder = this.#tokens.holderOf(token);
       // Whoever has the right one comes in, however many wrong ones others have sent from the same address.
       if (holder === undefined) return this.#failed(address);
       void this.#tokens.noteUse(holder);
       if (holder.use === 'metrics') return forMetricsAlone;
-      return holder.use === 'proxy' ? this.#named(person, holder) : this.#visitorFor(holder);
+      return holder.use === 'proxy' ? this.#named(named, holder) : this.#visitorFor(holder);
     });
   }
 
@@ -168,7 +180,7 @@ export class Door {
 
   /** What this visitor makes tokens by, or why they make none: a token or cookie that has leaked makes no further ways in. */
   ownTokensOf(visitor: Visitor): OwnTokens | Refusal {
-    if (this.#isByProxy(visitor)) return new OwnTokens(this.#tokens, visitor.name);
+    if (this.#isByProxy(visitor)) return new OwnTokens(this.#tokens, visitor);
     return { status: 403, text: 'Only who is signed in by a proxy makes and ends tokens here.' };
   }
 
@@ -186,9 +198,10 @@ export class Door {
   /** Source: RFC 6750, sections 2.1 and 3. */
   #admitHeader(header: string, { socket, headers }: Request): Visitor | Refusal {
     const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
-    // There is but one, which the rules for requests see to.
-    const person = headers[this.#names.identityHeader ?? ''] as string | undefined;
-    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '', person);
+    // There is but one of each, which the rules for requests see to.
+    const person = headers[this.#personHeader] as string | undefined;
+    const groups = ((headers[this.#groupsHeader] ?? '') as string).split(',').map((each) => each.trim());
+    if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '', { person, groups });
     return { status: 400, text: 'The header "Authorization" must be "Bearer TOKEN".' };
   }
 
@@ -205,16 +218,16 @@ export class Door {
   }
 
   /** Never the user: a proxy that goes wrong gives nobody all rights. */
-  #named(person: string | undefined, proxy: TokenHolder): Visitor | Refusal {
+  #named({ person, groups = [] }: Named = {}, proxy: TokenHolder): Visitor | Refusal {
     if (person === undefined)
       return unauthorized(
         'This is the token of a proxy, which has to say who comes in: see "identity_header" in [serve].',
       );
-    const visitor = isPersonName(person) ? this.#users.visitor(person) : undefined;
+    const visitor = isPersonName(person) ? this.#users.visitor(person, groups) : undefined;
     if (visitor !== undefined) return this.#remember(visitor, proxy);
     return {
       status: 403,
-      text: "The server's configuration has no [[serve.users]] for whom the proxy names.",
+      text: "The server's configuration has no [[serve.users]] for whom the proxy names, and no [[serve.groups]] for their groups.",
     };
   }
 
@@ -224,9 +237,13 @@ export class Door {
   }
 
   #visitorFor(holder: TokenHolder): Visitor | Refusal {
-    const visitor = this.#users.visitor(holder.name);
+    const { name, group } = holder;
+    const visitor = this.#users.visitor(name, group === undefined ? [] : [group]);
     if (visitor !== undefined) return this.#remember(visitor, holder);
-    return { status: 403, text: "The server's configuration has no [[serve.users]] for this token." };
+    return {
+      status: 403,
+      text: "The server's configuration has no [[serve.users]] or [[serve.groups]] for this token.",
+    };
   }
 
   #unlessUnreadable<T>(read: () => T): T | Refusal {

@@ -2,6 +2,7 @@
 import { CaiError } from '../../../errors';
 import { quoted } from '../../../system/quoted';
 import type { TokenRecord, Tokens } from './tokens';
+import type { Visitor } from './visitor';
 
 const maxTokens = 10;
 /** Whoever leaves the team loses the sign-in to its proxy, and with it the way to new ones. */
@@ -15,7 +16,7 @@ export type OwnToken = Readonly<Record<'label' | 'created' | 'expires' | 'used',
 export class OwnTokens {
   constructor(
     private readonly tokens: Tokens,
-    private readonly name: string,
+    private readonly owner: Visitor,
   ) {}
 
   /** In the order in which they were made. */
@@ -31,7 +32,8 @@ export class OwnTokens {
     if (!labelForm.test(label))
       throw new CaiError('USAGE', 'the name of a token has 1 to 40 characters that can be seen: choose one');
     const expires = new Date(Date.now() + lifeMs).toISOString();
-    return await this.tokens.addOne({ name: this.name, label, expires }, (others) => {
+    const { name, group } = this.owner;
+    return await this.tokens.addOne({ name, label, expires, ...(group && { group }) }, (others) => {
       const own = others.filter((each) => this.#isOwn(each));
       if (own.some((each) => each.label === label))
         throw new CaiError(
@@ -49,6 +51,6 @@ export class OwnTokens {
   }
 
   #isOwn({ name, label }: TokenRecord): boolean {
-    return name === this.name && label !== undefined;
+    return name === this.owner.name && label !== undefined;
   }
 }

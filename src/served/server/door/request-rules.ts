@@ -22,8 +22,8 @@ export interface Names {
   readonly origins: readonly string[];
   /** A proxy before it speaks TLS with clients. */
   readonly isBehindProxy: boolean;
-  /** The header in which a proxy says who comes in, in lower case; undefined: no proxy says it. */
-  readonly identityHeader?: string | undefined;
+  /** The headers in which a proxy says who comes in, in lower case. */
+  readonly proxyHeaders: readonly string[];
 }
 
 /** What is known of a request that is in order. */
@@ -65,12 +65,10 @@ export function factsOf(request: Request, names: Names, isLocal: boolean): Facts
 /** A sentence; `undefined`: everybody reads the request in one way. */
 function whyMalformed(
   { rawHeaders, headers, url = '' }: Request,
-  { identityHeader }: Names,
+  { proxyHeaders }: Names,
 ): string | undefined {
   const sent = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-  const doubled = [...single, identityHeader ?? ''].find(
-    (name) => sent.indexOf(name) !== sent.lastIndexOf(name),
-  );
+  const doubled = [...single, ...proxyHeaders].find((name) => sent.indexOf(name) !== sent.lastIndexOf(name));
   if (doubled !== undefined) return `The request has two headers "${doubled}".`;
   if (headers['content-length'] !== undefined && headers['transfer-encoding'] !== undefined)
     return 'The request has two lengths.';

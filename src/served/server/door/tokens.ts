@@ -31,6 +31,8 @@ export interface TokenRecord {
   readonly use?: TokenUse;
   /** What the person calls it who has made it for a program of theirs; absent: the user of the server has made it. */
   readonly label?: string;
+  /** That of `[[serve.groups]]` whose rights it has; absent: those of the person's own entry. */
+  readonly group?: string;
   /** From then on it is as good as revoked, ISO 8601. Absent: it does not end by itself. */
   readonly expires?: string;
   /** The last day on which it was right, such as 2026-01-31 (UTC). Absent: there was none yet. */
@@ -38,7 +40,7 @@ export interface TokenRecord {
 }
 
 /** What a token stands for as long as it is not revoked. */
-export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'use'>;
+export type TokenHolder = Pick<TokenRecord, 'name' | 'sha256' | 'use' | 'group'>;
 
 /** Files that only the user can have written or read, or everything here fails with `CaiError('CONFIG')`. */
 export class Tokens {
@@ -254,7 +256,9 @@ function isRecord(value: unknown): value is TokenRecord {
   const { name, sha256, created, use, ...more } = value as Partial<Record<keyof TokenRecord, unknown>>;
   return (
     [name, sha256, created].every((each) => typeof each === 'string') &&
-    [more.label, more.expires, more.used].every((each) => each === undefined || typeof each === 'string') &&
+    [more.label, more.group, more.expires, more.used].every(
+      (each) => each === undefined || typeof each === 'string',
+    ) &&
     /^[\da-f]{64}$/.test(sha256 as string) &&
     [undefined, 'proxy', 'metrics'].includes(use as TokenUse | undefined)
   );

@@ -1,4 +1,4 @@
-/** Who else may come in than the user, and to what: `[[serve.users]]`. */
+/** Who else may come in than the user, and to what: `[[serve.users]]` and `[[serve.groups]]`. */
 import { configFileOf, loadConfig, type Config } from '../../../config/config';
 import { ownerName } from '../../../config/serve-words';
 import { CaiError } from '../../../errors';
@@ -7,32 +7,37 @@ import { realOrSame } from '../../../system/real-path';
 import { stampOf } from './stamp';
 import type { Visitor } from './visitor';
 
-type Entries = Config['serve']['users'];
+type People = Pick<Config['serve'], 'users' | 'groups' | 'groupsHeader'>;
+type Entry = People['users'][number];
+
+/** Of a folder of a group: it stands for the name of whoever comes in. */
+const personMark = '{user}';
 
 /** As the configuration is at the time. */
 export class Users {
   readonly #real = new Map<string, string>();
-  #users: ReadonlyMap<string, Visitor>;
+  #people: People;
   #stamp: string | undefined;
 
   /**
-   * `host`: whose configuration is read again whenever it has changed; without one, `users` are all. Folders are what they
+   * `host`: whose configuration is read again whenever it has changed; without one, `people` are all. Folders are what they
    * lead to when they are first named: a link that somebody makes later in the place of one changes nothing. Throws
-   * `CaiError('CONFIG')` for two of one name, and for limits that nothing would hold.
+   * `CaiError('CONFIG')` for two of one name, for groups of which nobody tells, and for limits that nothing would hold.
    */
   constructor(
-    users: Entries,
+    people: People,
     private readonly host?: Host,
   ) {
     this.#stamp = host && stampOfConfig(host);
-    this.#users = this.#read(users);
+    this.#people = this.#checked(people);
   }
 
-  /** A new object for each visit; `undefined`: nobody of that name may come in. Throws as `loadConfig`. */
-  visitor(name: string): Visitor | undefined {
-    if (name === ownerName) return { name };
-    const user = this.#current().get(name);
-    return user && { ...user };
+  /**
+   * A new object for each visit; `undefined`: nobody of that name may come in, nor anybody of these groups. What a person's
+   * own entry says counts, else the first entry of a group. Throws as `loadConfig`.
+   */
+  visitor(name: string, groups: readonly string[] = []): Visitor | undefined {
+    return name === ownerName ? { name } : this.#visitorOf(this.#current(), name, groups);
   }
 
   /** Whether a visitor of that name may still do just what this one may, as the configuration last could be read. */
@@ -42,41 +47,59 @@ export class Users {
     } catch {
       // A slip while somebody edits it ends no turns.
     }
-    const now = visitor.name === ownerName ? { name: ownerName } : this.#users.get(visitor.name);
+    const { name, group } = visitor;
+    const now = this.#visitorOf(this.#people, name, group === undefined ? [] : [group]);
     return JSON.stringify(now) === JSON.stringify(visitor);
   }
 
-  #current(): ReadonlyMap<string, Visitor> {
-    if (this.host === undefined) return this.#users;
-    const stamp = stampOfConfig(this.host);
-    if (stamp !== this.#stamp) {
-      this.#users = this.#read(loadConfig(this.host).serve.users);
-      this.#stamp = stamp;
-    }
-    return this.#users;
+  #visitorOf({ users, groups }: People, name: string, ofGroups: readonly string[]): Visitor | undefined {
+    if (name === ownerName) return { name };
+    const user = users.find((each) => each.name === name);
+    if (user !== undefined) return { name, ...this.#limitsOf(user) };
+    const group = groups.find((each) => ofGroups.includes(each.name));
+    return group && { name, group: group.name, ...this.#limitsOf(group, name) };
   }
 
-  #read(users: Entries): ReadonlyMap<string, Visitor> {
-    const twice = users.find(({ name }, index) => users.findIndex((each) => each.name === name) < index);
-    if (twice !== undefined)
-      throw new CaiError('CONFIG', `two [[serve.users]] have the name "${twice.name}": make one of them`);
-    const limited = users.find(({ workspaces }) => workspaces !== 'all');
+  #limitsOf({ agents, workspaces }: Entry, name = personMark): Pick<Visitor, 'agents' | 'workspaces'> {
+    return {
+      ...(agents !== 'all' && { agents }),
+      ...(workspaces !== 'all' && {
+        workspaces: workspaces.map((each) => this.#realOf(each.replaceAll(personMark, name))),
+      }),
+    };
+  }
+
+  #current(): People {
+    if (this.host === undefined) return this.#people;
+    const stamp = stampOfConfig(this.host);
+    if (stamp !== this.#stamp) {
+      this.#people = this.#checked(loadConfig(this.host).serve);
+      this.#stamp = stamp;
+    }
+    return this.#people;
+  }
+
+  #checked(people: People): People {
+    const { users, groups, groupsHeader } = people;
+    for (const [table, entries] of Object.entries({ users, groups })) {
+      const twice = entries.find(({ name }, at) => entries.findIndex((each) => each.name === name) < at);
+      if (twice === undefined) continue;
+      throw new CaiError('CONFIG', `two [[serve.${table}]] have the name "${twice.name}": make one of them`);
+    }
+    if (groups.length > 0 && groupsHeader === undefined)
+      throw new CaiError(
+        'CONFIG',
+        'nobody says who is in [[serve.groups]]: put groups_header = "X-Auth-Request-Groups", or whichever your proxy has, below [serve]',
+      );
+    const limited = [...users, ...groups].find(({ workspaces }) => workspaces !== 'all');
     const { CAI_ACP_DIRECT_SPAWN, CAI_ACP_TEST_MODE } = this.host?.env ?? {};
     if (limited !== undefined && CAI_ACP_DIRECT_SPAWN === '1' && CAI_ACP_TEST_MODE !== '1')
       throw new CaiError(
         'CONFIG',
-        `"${limited.name}" of [[serve.users]] may use some folders alone, which only containers can hold, and CAI_ACP_DIRECT_SPAWN=1 takes these away: unset it, or remove the user`,
+        `"${limited.name}" of [serve] may use some folders alone, which only containers can hold, and CAI_ACP_DIRECT_SPAWN=1 takes these away: unset it, or remove the entry`,
       );
-    return new Map(
-      users.map(({ name, agents, workspaces }) => [
-        name,
-        {
-          name,
-          ...(agents !== 'all' && { agents }),
-          ...(workspaces !== 'all' && { workspaces: workspaces.map((each) => this.#realOf(each)) }),
-        },
-      ]),
-    );
+    for (const user of users) this.#limitsOf(user);
+    return people;
   }
 
   #realOf(path: string): string {

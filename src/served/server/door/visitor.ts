@@ -1,6 +1,8 @@
 /** Whoever has come in to `cai serve`. */
 export interface Visitor {
   readonly name: string;
+  /** That of `[[serve.groups]]` by which they come in; undefined: by their own name. */
+  readonly group?: string;
   /** The agents that they may use; undefined: all that are served. */
   readonly agents?: readonly string[];
   /** Real paths of the folders in which their workspaces lie; undefined: all of this machine. */

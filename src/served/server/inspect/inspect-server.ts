@@ -21,7 +21,7 @@ const files: PageFiles = {
 };
 
 const address = '127.0.0.1';
-const names = { listens: new Set([address]), hosts: [], origins: [], isBehindProxy: false };
+const names = { listens: new Set([address]), hosts: [], origins: [], isBehindProxy: false, proxyHeaders: [] };
 /** Questions of the page are short. */
 const maxBodyBytes = 4_096;
 /** How long a client may take for its headers and for a whole request, in milliseconds. */

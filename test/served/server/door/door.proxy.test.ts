@@ -91,18 +91,21 @@ describe('the token of a proxy', () => {
 
   test('lets in for as long as neither it is revoked nor the configuration changes', async () => {
     const { door, tokens, proxy } = await behindProxy();
-    const [first, own] = [door.admitToken(proxy, '', 'ann'), door.admitToken(await tokens.add('bot'), '')];
+    const [first, own] = [
+      door.admitToken(proxy, '', { person: 'ann' }),
+      door.admitToken(await tokens.add('bot'), ''),
+    ];
     expect([first, own].map((each) => door.isStillAdmitted(each as Visitor))).toEqual([true, true]);
 
     await tokens.revoke('sso');
 
     expect([first, own].map((each) => door.isStillAdmitted(each as Visitor))).toEqual([false, true]);
-    expect(outcome(door.admitToken(proxy, '', 'ann'))).toBe(401);
+    expect(outcome(door.admitToken(proxy, '', { person: 'ann' }))).toBe(401);
   });
 
   test('gets nobody a cookie, which would outlast their sign-in at the proxy', async () => {
     const { door, proxy } = await behindProxy();
-    const ticket = door.newTicket(door.admitToken(proxy, '', 'ann') as Visitor);
+    const ticket = door.newTicket(door.admitToken(proxy, '', { person: 'ann' }) as Visitor);
     const { port, send } = await serve((request) => door.redeem(ticket, request));
 
     const { answer } = await send('GET / HTTP/1.1', `Host: localhost:${port}`, 'Connection: close');
@@ -124,12 +127,12 @@ describe('the token of a proxy', () => {
 
 test('whom the proxy names makes tokens, and nobody by a token, cookie or socket', async () => {
   const { door, owner, proxy, annsOwn } = await behindProxy();
-  const made = door.ownTokensOf(door.admitToken(proxy, '', 'ann') as Visitor);
+  const made = door.ownTokensOf(door.admitToken(proxy, '', { person: 'ann' }) as Visitor);
   if (isRefusal(made)) throw new Error(made.text);
   const token = await made.make('laptop');
 
   expect(door.admitToken(token, '')).toEqual(ann);
-  expect(door.admitToken(token, '', 'bot')).toEqual(ann);
+  expect(door.admitToken(token, '', { person: 'bot' })).toEqual(ann);
   const others = [owner, annsOwn, token].map((each) => door.admitToken(each, '') as Visitor);
   for (const visitor of [...others, door.visitorNamed('ann') as Visitor, { name: 'ann' }])
     expect(door.ownTokensOf(visitor)).toMatchObject({ status: 403 });
@@ -138,6 +141,32 @@ test('whom the proxy names makes tokens, and nobody by a token, cookie or socket
   await made.end('laptop');
   expect(door.isStillAdmitted(visitor)).toBe(false);
   expect(outcome(door.admitToken(token, ''))).toBe(401);
+});
+
+test('the groups that the proxy names give rights, also to the tokens that their people make', async () => {
+  const groups = [{ name: 'Shop team', agents: 'all', workspaces: ['/srv/{user}'] }] as const;
+  const names = { identityHeader: 'X-User', groupsHeader: 'X-Groups' };
+  const { door, tokens } = newDoor({ isBehindProxy: true, serve: { users, groups, ...names } });
+  const proxy = await tokens.add('sso', 'proxy');
+  const { port, send } = await serve((request) => door.admit(request, false));
+  const knock = async (token: string, ...headers: string[]) => {
+    const head = [`Host: localhost:${port}`, 'Connection: close', `Authorization: Bearer ${token}`];
+    return (await send('GET /acp HTTP/1.1', ...head, ...headers)).answer;
+  };
+  const eve = { name: 'eve', group: 'Shop team', workspaces: ['/srv/eve'] };
+
+  expect(await knock(proxy, 'X-User: eve', 'x-groups: ops, Shop team')).toEqual(eve);
+  expect(await knock(proxy, 'X-User: eve', 'X-Groups: ops')).toMatchObject({ status: 403 });
+  expect(await knock(proxy, 'X-User: eve', 'X-Groups: ops', 'X-Groups: Shop team')).toMatchObject({
+    status: 400,
+  });
+  const own = door.ownTokensOf(
+    door.admitToken(proxy, '', { person: 'eve', groups: ['Shop team'] }) as Visitor,
+  );
+  if (isRefusal(own)) throw new Error(own.text);
+  const token = await own.make('laptop');
+  expect(await knock(token, 'X-Groups: ops')).toEqual(eve);
+  expect(await knock(await tokens.add('mallory'), 'X-Groups: Shop team')).toMatchObject({ status: 403 });
 });
 
 test('the header says nothing at the Unix socket, where the user needs no token', async () => {

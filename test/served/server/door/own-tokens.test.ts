@@ -9,7 +9,7 @@ let ann: OwnTokens;
 let bob: OwnTokens;
 beforeEach(() => {
   tokens = new Tokens(new Host({ HOME: '/home/u', XDG_STATE_HOME: newFolder() }));
-  [ann, bob] = [new OwnTokens(tokens, 'ann'), new OwnTokens(tokens, 'bob')];
+  [ann, bob] = [new OwnTokens(tokens, { name: 'ann' }), new OwnTokens(tokens, { name: 'bob' })];
 });
 
 const labelsOf = (own: OwnTokens) => own.list().map(({ label }) => label);

@@ -30,7 +30,10 @@ export function newDoor({ serve, ...given }: Given = {}) {
   const host = new Host({ HOME: '/home/u', XDG_STATE_HOME: newFolder() });
   let now = 0;
   const options = { host, isBehindProxy: false, now: () => now, ...given };
-  const door = new Door({ ...options, serve: { hosts: [], origins: [], users: [], ...serve } as never });
+  const door = new Door({
+    ...options,
+    serve: { hosts: [], origins: [], users: [], groups: [], ...serve } as never,
+  });
   const tokens = new Tokens(host);
   return { door, tokens, owner: tokens.ownerToken(), host, pass: (ms: number) => (now += ms) };
 }

@@ -6,10 +6,17 @@ import { Host } from '../../../../src/system/host';
 import { expectedError } from '../../../expected-error';
 import { newFolder } from '../../../support/temp-folder';
 
+const all = { agents: 'all', workspaces: 'all' } as const;
+type People = ConstructorParameters<typeof Users>[0];
+
+function usersOf(users: People['users'], more: Partial<People> = {}): Users {
+  return new Users({ users, groups: [], ...more });
+}
+
 describe('Users', () => {
   test('says what each may use', () => {
     const folder = newFolder();
-    const users = new Users([
+    const users = usersOf([
       { name: 'ann', agents: ['claude'], workspaces: [folder, '/not/there'] },
       { name: 'bot', agents: 'all', workspaces: 'all' },
     ]);
@@ -25,7 +32,7 @@ describe('Users', () => {
   });
 
   test.each(['eve', '', 'Ann', '__proto__', 'constructor'])('knows no %j', (name) => {
-    expect(new Users([{ name: 'ann', agents: 'all', workspaces: 'all' }]).visitor(name)).toBeUndefined();
+    expect(usersOf([{ name: 'ann', ...all }]).visitor(name)).toBeUndefined();
   });
 
   test('follows links of folders once', () => {
@@ -33,7 +40,7 @@ describe('Users', () => {
     mkdirSync(join(folder, 'real'));
     mkdirSync(join(folder, 'secret'));
     symlinkSync('real', join(folder, 'link'));
-    const users = new Users([
+    const users = usersOf([
       { name: 'ann', agents: 'all', workspaces: [join(folder, 'link'), join(folder, 'real')] },
     ]);
 
@@ -44,10 +51,42 @@ describe('Users', () => {
   });
 
   test('takes no name twice', () => {
-    const user = { name: 'ann', agents: 'all', workspaces: 'all' } as const;
+    const twice = [
+      { name: 'ann', ...all },
+      { name: 'ann', ...all, agents: ['claude'] },
+    ] as const;
+    const refusal = (table: string) =>
+      expect.objectContaining(expectedError('CONFIG', `two [[serve.${table}]] have the name "ann"`)) as Error;
 
-    expect(() => new Users([user, { ...user, agents: ['claude'] }])).toThrow(
-      expect.objectContaining(expectedError('CONFIG', 'two [[serve.users]] have the name "ann"')) as Error,
+    expect(() => usersOf(twice)).toThrow(refusal('users'));
+    expect(() => usersOf([], { groups: twice, groupsHeader: 'x' })).toThrow(refusal('groups'));
+  });
+
+  test('of a group have its rights, and folders of their own; their own entry comes before', () => {
+    const users = usersOf([{ name: 'ann', ...all, agents: ['codex'] }], {
+      groupsHeader: 'X-Groups',
+      groups: [
+        { name: 'shop', agents: ['claude'], workspaces: ['/srv/{user}', '/srv/shop'] },
+        { name: 'all', ...all },
+      ],
+    });
+    const bob = { name: 'bob', group: 'shop', agents: ['claude'], workspaces: ['/srv/bob', '/srv/shop'] };
+
+    expect(users.visitor('bob', ['all', 'shop'])).toEqual(bob);
+    expect(users.visitor('bob', ['All', 'all'])).toEqual({ name: 'bob', group: 'all' });
+    expect(users.visitor('ann', ['all'])).toEqual({ name: 'ann', agents: ['codex'] });
+    expect(users.visitor('owner', ['shop'])).toEqual({ name: 'owner' });
+    expect([users.visitor('bob', ['sho']), users.visitor('bob')]).toEqual([undefined, undefined]);
+    expect([users.isStill(users.visitor('bob', ['shop'])!), users.isStill({ ...bob, group: 'all' })]).toEqual(
+      [true, false],
+    );
+  });
+
+  test('of a group need somebody who says who is in it', () => {
+    expect(() => usersOf([], { groups: [{ name: 'shop', ...all }] })).toThrow(
+      expect.objectContaining(
+        expectedError('CONFIG', 'put groups_header = "X-Auth-Request-Groups"'),
+      ) as Error,
     );
   });
 
@@ -57,7 +96,7 @@ describe('Users', () => {
     let host: Host;
     let file: string;
     const write = (...entries: string[]): void => writeFileSync(file, entries.join(''));
-    const users = () => new Users(loadConfig(host).serve.users, host);
+    const users = () => new Users(loadConfig(host).serve, host);
     beforeEach(() => {
       host = new Host({ HOME: newFolder() });
       file = configFileOf(host);
