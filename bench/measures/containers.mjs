@@ -4,7 +4,7 @@
  * `docker` finds it; the image `containai:bench` is built if it is missing.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '../client.mjs';
 import { ContainerPlace, image, withoutEngine } from '../container-place.mjs';
@@ -21,8 +21,11 @@ const trips = 500;
 /** `cai` where it has to enter containers by the engine's API; in `cai`, by a socket. */
 const byEngine = 'cai, by the engine';
 
+/** In the development container of a repository, which was built before. */
+const inDevcontainer = 'cai, development container';
+
 /** Names of those that take part. */
-export const names = ['docker', 'cai', byEngine];
+export const names = ['docker', 'cai', byEngine, inDevcontainer];
 
 /** Each with its unit and the contender that the others are compared with. */
 export const metrics = {
@@ -40,29 +43,32 @@ export const unavailable = withoutEngine;
 /** One round: figures by metric and contender. */
 export async function round({ order, round: number }) {
   const place = new AgentPlace();
+  const dev = new AgentPlace();
+  const placeOf = (name) => (name === inDevcontainer ? dev : place);
   try {
-    // The first start records what the agent answers to `initialize`.
-    await (await place.editor()).stop();
+    dev.addDevcontainer();
+    // The first start records what the agent answers to `initialize`, and builds.
+    for (const each of [place, dev]) await (await each.editor()).stop();
     const sessionsOf = order.filter((name) => name !== byEngine);
     const cold = {};
-    for (const name of sessionsOf) cold[name] = await place.coldSession(name);
-    await (await place.editor()).stop();
-    const warm = { docker: [], cai: [] };
+    for (const name of sessionsOf) cold[name] = await placeOf(name).coldSession(name);
+    for (const each of [place, dev]) await (await each.editor()).stop();
+    const warm = { docker: [], cai: [], [inDevcontainer]: [] };
     const nothing = { docker: [], cai: [], [byEngine]: [] };
     for (let start = 0; start < warmStarts; start++) {
       for (const name of rotated(order, number + start)) {
-        if (name in warm) warm[name].push(await place.warmSession(name));
-        nothing[name].push(place.nothing(name));
+        if (name in warm) warm[name].push(await placeOf(name).warmSession(name));
+        if (name in nothing) nothing[name].push(place.nothing(name));
       }
     }
     return {
       'session/new, cold container': cold,
       'session/new, warm container': mapped(warm, median),
       'command that does nothing, warm container': mapped(nothing, median),
-      ...(await place.running(sessionsOf)),
+      ...(await place.running(sessionsOf.filter((name) => name !== inDevcontainer))),
     };
   } finally {
-    place.remove();
+    for (const each of [place, dev]) each.remove();
   }
 }
 
@@ -76,6 +82,13 @@ class AgentPlace extends ContainerPlace {
     for (const name of ['agent.mjs', 'messages.mjs']) copyFileSync(join(source, name), join(this.root, name));
     this.agent = ['node', join(this.root, 'agent.mjs')];
     this.configure(this.agent);
+  }
+
+  addDevcontainer() {
+    const folder = join(this.root, '.devcontainer');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'devcontainer.json'), '{ "image": "node:22-bookworm-slim" }');
+    this.cai(['trust', '--yes', this.root]);
   }
 
   /** `cai --acp` with a session in the workspace. It is started where nothing is started for the folder. */

@@ -10,18 +10,13 @@ import {
   newUser,
   removeImages,
   trust,
-  type Files,
 } from './devcontainers';
-import { tried } from '../support/nightly';
 import { buildTimeoutMs } from './place';
 import { git, nameAuthor } from './repository';
 import type { Ended } from './running';
 import { docker, folder, ownFolder, type Cai } from './support';
 
 const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
-/** What cai needs besides is fetched for it, which takes a minute. */
-const dockerfile = (packages: string) =>
-  `FROM node:22-bookworm-slim\nRUN apt-get update && apt-get install -y --no-install-recommends ${packages}\n`;
 
 let cai: Cai;
 
@@ -33,58 +28,6 @@ afterAll(removeImages);
 
 const prints = async (workspace: string, script: string): Promise<string> =>
   (await inside(cai, workspace, script)).text;
-
-/** Name, packages, command, files, and what that then prints. */
-const languages = tried<[string, string, string, Files, RegExp]>(
-  [
-    [
-      'Python',
-      'python3',
-      'python3 -m unittest -v 2>&1',
-      {
-        'test_sum.py':
-          'import unittest\nclass T(unittest.TestCase):\n  def test_sum(self): self.assertEqual(1 + 1, 2)\n',
-      },
-      /test_sum .*ok[\s\S]*Ran 1 test/,
-    ],
-  ],
-  [
-    [
-      'Go',
-      'golang-go',
-      'go test -v ./...',
-      {
-        'go.mod': 'module example.com/sum\n\ngo 1.19\n',
-        'sum_test.go':
-          'package sum\n\nimport "testing"\n\nfunc TestSum(t *testing.T) {\n\tif 1+1 != 2 {\n\t\tt.Fail()\n\t}\n}\n',
-      },
-      /--- PASS: TestSum/,
-    ],
-    [
-      'Rust',
-      'cargo',
-      'cargo test --offline 2>&1',
-      {
-        'Cargo.toml': '[package]\nname = "sum"\nversion = "0.1.0"\nedition = "2021"\n',
-        'src/lib.rs': '#[test]\nfn sums() {\n    assert_eq!(1 + 1, 2);\n}\n',
-      },
-      /test sums \.\.\. ok/,
-    ],
-  ],
-);
-
-describeIfBuilt('a project of its own language', () => {
-  test.each(languages)(
-    'is tested inside: %s',
-    async (_, packages, command, files, passes) => {
-      const workspace = newProject({}, { ...files, '.devcontainer/Dockerfile': dockerfile(packages) });
-      await trust(cai, workspace);
-
-      expect(await prints(workspace, command)).toMatch(passes);
-    },
-    buildTimeoutMs,
-  );
-});
 
 describeIfBuilt('a development container', () => {
   const ownFeature = {

@@ -6,15 +6,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { killIfThere } from '../agents/leftovers';
 import { agent, hostileConfig } from '../escape/hostile-agent';
+import { isNightly } from '../support/nightly';
 import { Editor } from './editor';
-import { provideImages } from './model';
+import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
 import { Cai, docker, folder, newWorkspace, ownFile, ownFolder, user } from './support';
 
 const state = process.env.CAI_TEST_MACHINES;
 const isThere = state !== undefined && process.getuid?.() === 0;
 const [first, second] = ['ssh://cai-machine-1', 'ssh://cai-machine-2'];
-const image = `containai:${agent}`;
 
 /** Docker's own command line, for the engine of a machine. */
 const dockerAt = (host: string, ...args: string[]): Promise<string> => docker('--host', host, ...args);
@@ -55,8 +55,10 @@ const machines = (...args: string[]): void => {
 };
 
 (isThere ? describe : describe.skip)('an engine on another machine (needs machines.sh, and root)', () => {
-  beforeAll(async () => {
-    await provideImages(agent);
+  /** The machines have the agent's image then, too. */
+  async function sendImage(name: string): Promise<void> {
+    await provideImages(name);
+    const image = `containai:${name}`;
     const label = '{{index .Config.Labels "containai.environment"}}';
     // The environment is below the image, and so no more to send: else it would be built there, too.
     const images = [image, await docker('image', 'inspect', '--format', label, image)];
@@ -68,7 +70,9 @@ const machines = (...args: string[]): void => {
       const script = 'host=$1; shift; docker save "$@" | docker --host "$host" load';
       await promisify(execFile)('sh', ['-c', script, 'sh', host, ...images, 'node:22-bookworm-slim']);
     }
-  }, buildTimeoutMs);
+  }
+
+  beforeAll(() => sendImage(agent), buildTimeoutMs);
 
   afterAll(async () => {
     for (const host of [first, second]) {
@@ -227,6 +231,45 @@ const machines = (...args: string[]): void => {
     const killSsh = (cai: Cai): void => {
       for (const { pid } of sshOf(cai)) killIfThere(pid);
     };
+    // Sending Claude's image takes a minute and more; the stand-in of the other tests shows the same of the way there.
+    if (isNightly)
+      test(
+        'of Claude, on two machines at once: a permission, a command, a cancelled turn, and one after all ssh were killed',
+        async () => {
+          await sendImage('claude');
+          await Promise.all(
+            [first, second].map(async (host) => {
+              const cai = new Cai(`${modelConfig}[engine]\nshares = ${JSON.stringify([folder])}\n`);
+              cai.env.DOCKER_HOST = host;
+              const cwd = newWorkspace();
+              await startModel(cai, cwd, 'claude');
+              const editor = await Editor.open(cai, 'claude', { cwd, env: modelEnv });
+              const session = await editor.newSession(cwd);
+              const stops = async (text: string) =>
+                ((await editor.prompt(session, text)).result as { stopReason?: string } | undefined)
+                  ?.stopReason;
+
+              expect(await stops('[[write note by-claude]] [[shell pwd > made]]')).toBe('end_turn');
+              expect(readFileSync(join(cwd, 'note'), 'utf8')).toBe('by-claude\n');
+              expect(readFileSync(join(cwd, 'made'), 'utf8')).toBe(`${cwd}\n`);
+              const slow = stops('[[slow]]');
+              await editor.hears(session, 'slow-1');
+              editor.notify('session/cancel', { sessionId: session });
+              expect(await slow).toBe('cancelled');
+
+              killSsh(cai);
+              await startModel(cai, cwd, 'claude');
+              expect(await stops('[[shell touch after]]')).toBe('end_turn');
+              expect(readdirSync(cwd)).toContain('after');
+              expect(await containersAt(host, cwd)).toHaveLength(1);
+              editor.proxy.child.stdin.end();
+              await editor.proxy.ends();
+            }),
+          );
+        },
+        buildTimeoutMs,
+      );
+
     const killEngine = (): void => {
       machines('kill-engine', '1');
       machines('start-engine', '1');
