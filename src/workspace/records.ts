@@ -22,13 +22,13 @@ const useMs = 60 * 60 * 1_000;
 
 /** `undefined`: nothing is recorded of that path, or the record is damaged. */
 export function recorded(state: string, kind: RecordKind, path: string): string | undefined {
-  const record = recordIn(fileOf(state, kind, path));
+  const record = recordIn(recordFile(state, kind, path));
   return record.path === path ? record.value : undefined;
 }
 
 /** Takes the place of what was recorded of that path before. Fails with `CaiError('CONFIG')`. */
 export function record(state: string, kind: RecordKind, path: string, value: string): void {
-  const file = fileOf(state, kind, path);
+  const file = recordFile(state, kind, path);
   writing(posix.dirname(file), () => replaceFile(file, `${JSON.stringify({ path, value })}\n`));
 }
 
@@ -56,7 +56,7 @@ export function recordedUse(state: string, root: string): number | undefined {
 export function forget(state: string, kind: RecordKind, path: string): boolean {
   const wasThere = recorded(state, kind, path) !== undefined;
   try {
-    rmSync(fileOf(state, kind, path), { force: true });
+    rmSync(recordFile(state, kind, path), { force: true });
   } catch (reason) {
     throw new CaiError('CONFIG', `what was trusted cannot be forgotten: ${messageOf(reason)}`);
   }
@@ -74,7 +74,8 @@ export function allRecorded(state: string, kind: RecordKind): ReturnType<typeof 
   return names.map((name) => recordIn(posix.join(folder, name)));
 }
 
-function fileOf(state: string, kind: RecordKind, path: string): string {
+/** The file that a record is in. */
+export function recordFile(state: string, kind: RecordKind, path: string): string {
   return posix.join(state, kind, `${recordName(path)}.json`);
 }
 

@@ -14,6 +14,7 @@ import {
 import { dirname } from 'node:path';
 import { parse, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
 import { CaiError } from '../../errors';
+import { realOrSame } from '../../system/real-path';
 import { reading, unlessFails, unlessGone, writing } from '../../system/unless';
 import { utf8Of } from '../../system/files/utf8';
 import { doubledKey, withValue, withoutValue } from './settings-text';
@@ -42,7 +43,7 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
   const value = now === undefined ? undefined : valueAt(parse(withoutMark(now)), path);
   if (now === undefined || value === undefined) return false;
   const real = realpathSync(file);
-  const kept = namesBeside(real).at(-2);
+  const kept = keptBeside(file).at(-1);
   const before = kept === undefined ? '{}\n' : read(kept)!;
   const isAsLeft = edited(file, before, path, value) === now;
   const without = edited(file, now, path, undefined);
@@ -53,6 +54,11 @@ export function unsetInFile(file: string, path: readonly string[]): boolean {
     else renameSync(kept, real);
   });
   return true;
+}
+
+/** The names under which earlier contents of a file are kept beside it, the newest last. */
+export function keptBeside(file: string): string[] {
+  return namesBeside(realOrSame(file)).slice(0, -1);
 }
 
 /** The object at the end of the path; empty where none is, or the file cannot be read. */

@@ -1,14 +1,22 @@
 /** `cai uninstall`: removes what cai has made for this user, and says how the program itself goes. */
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
+import { isInside } from '../../system/paths/is-inside';
+import { commandWord, quoted } from '../../system/quoted';
+import { realOrSame } from '../../system/real-path';
+import { recordFile } from '../../workspace/records';
+import { asideFolders } from '../../workspace/review/put-back';
+import { removeWorktree, worktreesOf, type Worktree } from '../../workspace/worktrees/worktrees';
 import { imagesIn, leftoversIn, removeAll, type Removable } from '../containers/leftovers';
 import { connectEngine } from '../containers/selection';
 import { common, declare } from '../support/command';
+import { knownSessions } from '../support/known-sessions';
 import { confirm, table, tell } from '../support/terminal';
+import { whyNeeded } from '../workspace/worktree';
 import { editors } from './editors';
-import { objectInFile, unsetInFile } from './settings-file';
+import { keptBeside, objectInFile, unsetInFile } from './settings-file';
 import { isOurs } from './setup';
 import { packageFolder, wayOf } from './update';
 
@@ -21,8 +29,9 @@ interface Options {
 /** Resolves with 0 when nothing of it is there any more, with 1 if some of it stays or nobody wants to remove it. */
 export const run = declare<Options>({
   name: 'uninstall',
-  description: `Removes what cai has made for you: containers, the agents' data, images that no container has then, what it
-    remembers, and its entries in editors. It shows them and asks before. Your configuration stays.`,
+  description: `Removes what cai has made for you: containers, the agents' data, images that no container has then, worktrees,
+    what it remembers, and its entries in editors. It shows them and asks before. Your configuration stays, and so do
+    worktrees with changes that are not committed, and files that "cai review --restore" has moved aside.`,
   options: [['-n, --dry-run', 'only show them'], ['-y, --yes', 'remove them without asking'], common.context],
   action: uninstall,
 });
@@ -34,9 +43,14 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
   });
   const parts = [
     ...(engine === undefined ? [] : await leftoversIn(engine, host.user.uid, undefined, everything)),
+    ...(await worktreesIn(host)),
     ...entriesOf(host),
     ...foldersOf(host),
   ];
+  for (const { folder, root = 'a workspace' } of asideFolders(host.folders.state))
+    tell(
+      `${folder} stays: "cai review --restore" has moved files of ${root} there; if you need none of them: rm -r ${commandWord(folder)}`,
+    );
   if (parts.length > 0)
     process.stdout.write(table([['KIND', 'NAME'], ...parts.map(({ kind, name }) => [kind, name])]));
   else tell('nothing to remove');
@@ -53,12 +67,50 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
   const which = { withAgents: true, isGone: () => true };
   const images = engine === undefined ? [] : imagesIn(engine, await engine.diskUse?.(), which);
   const goneImages = await removeAll(images);
+  for (const kept of Object.values(editors).flatMap(({ files }) => files(host).flatMap(keptBeside)))
+    tell(`${kept} stays: it is what was there before "cai setup", and the settings have changed since`);
   tell(`${host.folders.config} is yours and stays; to remove the program, ${removalOf(packageFolder())}`);
   const isDone = gone.length === parts.length && goneImages.length === images.length;
   return engine !== undefined && isDone ? 0 : 1;
 }
 
 const everything = { why: () => '', endsRunning: true };
+
+/** The worktrees with which nothing is lost; why others stay is told. */
+async function worktreesIn(host: Host): Promise<Removable[]> {
+  const parts: Removable[] = [];
+  for (const worktree of worktreesOf(host.folders.state)) {
+    const { folder, repository, branch } = worktree;
+    const name = `${folder} (${branch} of ${repository})`;
+    const why = await whyItStays(worktree, host);
+    if (why !== undefined) tell(`the worktree ${name} stays: ${why}`);
+    else parts.push({ kind: 'worktree', name, remove: () => remove(worktree, host) });
+  }
+  return parts;
+}
+
+/** Looks once more: its agent may have worked meanwhile. */
+async function remove(worktree: Worktree, host: Host): Promise<void> {
+  const why = await whyItStays(worktree, host);
+  if (why !== undefined) throw new Error(why);
+  if (await removeWorktree(worktree, host)) return;
+  tell(`the branch ${worktree.branch} of ${quoted(worktree.repository)} stays: it has commits of its own`);
+}
+
+/** With what to do; `undefined`: nothing is lost with it. */
+async function whyItStays(worktree: Worktree, host: Host): Promise<string | undefined> {
+  const { folder, repository, branch } = worktree;
+  try {
+    const why = await whyNeeded(worktree, knownSessions(host), host);
+    const rest = `-w ${commandWord(repository)} ${branch}`;
+    return (
+      why &&
+      `${why}; to keep its work: cai worktree merge ${rest}; to lose it: cai worktree rm --force ${rest}`
+    );
+  } catch (reason) {
+    return `${messageOf(reason)}; look at it, and remove it by: rm -r ${commandWord(folder)}`;
+  }
+}
 
 /** What `cai setup` has written; the last first, so that each file is again what it was. */
 function entriesOf(host: Host): Removable[] {
@@ -81,7 +133,36 @@ function foldersOf(host: Host): Removable[] {
   const all = [state, runtime, join(host.baseFolder('XDG_CACHE_HOME', '.cache'), 'containai')];
   return all
     .filter((folder) => folder !== undefined && existsSync(folder))
-    .map((folder) => ({ kind: 'folder', name: folder!, remove: () => rmSync(folder!, { recursive: true }) }));
+    .map((folder) => ({ kind: 'folder', name: folder!, remove: () => removeFolder(folder!, state) }));
+}
+
+/** Fails if worktrees, or files that were moved aside, are still there: these, and records of them, stay. */
+function removeFolder(folder: string, state: string): void {
+  const worktrees = worktreesOf(state).map((worktree) => worktree.folder);
+  const kept = [
+    ...worktrees.flatMap((each) => [
+      each,
+      recordFile(state, 'worktrees', each),
+      recordFile(state, 'git-folders', each),
+    ]),
+    ...asideFolders(state).map(({ folder: aside }) => dirname(aside)),
+  ].map(realOrSame);
+  const real = realOrSame(folder);
+  if (kept.some((each) => isInside(each, real))) {
+    removeBut(real, kept);
+    throw new Error('it has what was said to stay; all else in it is gone');
+  }
+  rmSync(folder, { recursive: true });
+}
+
+/** Removes what is in a folder, but for some paths below it; all are real paths. */
+function removeBut(folder: string, kept: readonly string[]): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (kept.includes(path)) continue;
+    if (kept.some((each) => isInside(each, path))) removeBut(path, kept);
+    else rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** What a person does to remove the program, half a sentence. `folder`: as `wayOf` has it. */

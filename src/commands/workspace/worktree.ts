@@ -55,7 +55,10 @@ apart from others. With worktrees.per_session = true in your configuration, each
   ],
   options: [
     common.workspace,
-    ['-f, --force', 'for rm: also with changes that are not committed, or an open session'],
+    [
+      '-f, --force',
+      'for rm: also with changes that are not committed, commits in no branch, or an open session',
+    ],
     ['--json', 'list as JSON'],
   ],
   footer: `
@@ -178,14 +181,24 @@ async function rm(scene: Scene): Promise<number> {
 
 async function checkUnused(worktree: Worktree, records: readonly KnownSession[], host: Host): Promise<void> {
   const { branch, folder } = worktree;
-  const what = sessionsIn(folder, records).some(({ isLive }) => isLive)
-    ? 'a session is open in it'
-    : (await changesIn(worktree, host)).isUncommitted && 'it has changes that are not committed';
-  if (what !== false)
+  const what = await whyNeeded(worktree, records, host);
+  if (what !== undefined)
     throw new CaiError(
       'WORKSPACE',
       `${branch} is not removed, because ${what}: look at ${quoted(folder)}, or use --force`,
     );
+}
+
+/** Why a worktree is not to be removed; `undefined`: what is lost with it are files that git ignores. Rejects as `changesIn`. */
+export async function whyNeeded(
+  worktree: Worktree,
+  records: readonly KnownSession[],
+  host: Host,
+): Promise<string | undefined> {
+  if (sessionsIn(worktree.folder, records).some(({ isLive }) => isLive)) return 'a session is open in it';
+  const { isUncommitted, isStray } = await changesIn(worktree, host);
+  if (isUncommitted) return 'it has changes that are not committed';
+  return isStray ? 'it has commits that are in no branch' : undefined;
 }
 
 /** The worktrees that the user names, by their branches or folders. */

@@ -143,10 +143,8 @@ export function readBaseline(state: string, folder: string): Baseline | undefine
 
 /** The baselines of folders below the root of a workspace in which sessions were opened, sorted by path. */
 export function innerBaselines(state: string, root: string): Baseline[] {
-  const place = placeOf(state);
-  const names = unlessFails(() => readdirSync(place)) ?? [];
-  return names
-    .flatMap((name) => read(posix.join(place, name, fileName)) ?? [])
+  return recordFolders(state)
+    .flatMap(({ baseline }) => baseline ?? [])
     .filter((each) => each.root === root && each.folder !== root)
     .sort((a, b) => (a.folder < b.folder ? -1 : 1));
 }
@@ -215,6 +213,16 @@ export function nameOf(root: string, folder: string, path: string): string {
 /** The folder of ours with all records about a folder. */
 export function folderFor(state: string, folder: string): string {
   return posix.join(placeOf(state), digestOf(folder));
+}
+
+/** The folders of ours with all records about a folder each, and its baseline, if it has one. */
+export function recordFolders(state: string) {
+  const place = placeOf(state);
+  const names = unlessFails(() => readdirSync(place)) ?? [];
+  return names.map((name) => {
+    const records = posix.join(place, name);
+    return { records, baseline: read(posix.join(records, fileName)) };
+  });
 }
 
 const fileName = 'baseline.json';

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import { posix } from 'node:path';
 import { CaiError, messageOf, errorCodeOf } from '../../errors';
 import { readRegularFile } from '../../system/paths/read-regular-file';
-import { copyOf, folderFor } from '../protect/baseline';
+import { copyOf, folderFor, recordFolders } from '../protect/baseline';
 import type { Change } from './changes';
 import { crowd, fileIn, hiddenState, linkIn, openState } from '../protect/inventory';
 import { withFile } from '../../system/files/open-file';
@@ -15,9 +15,18 @@ import { writing } from '../../system/unless';
 /** Longer files are not moved, in bytes. */
 const maxBytes = 64 * 1_024 * 1_024;
 
+const asideName = 'aside';
+
 /** The folder for all contents that are taken away at that time. */
 export function asideFolder(state: string, root: string, at: Date): string {
-  return posix.join(folderFor(state, root), 'aside', at.toISOString().replace(/[:.]/g, '-'));
+  return posix.join(folderFor(state, root), asideName, at.toISOString().replace(/[:.]/g, '-'));
+}
+
+/** The folders with what was ever taken away from a workspace; `root`: of that, if it is known. */
+export function asideFolders(state: string) {
+  return recordFolders(state)
+    .map(({ records, baseline }) => ({ folder: posix.join(records, asideName), root: baseline?.folder }))
+    .filter(({ folder }) => fs.existsSync(folder));
 }
 
 /**

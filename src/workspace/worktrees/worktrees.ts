@@ -46,6 +46,8 @@ export interface WorktreeChanges {
   readonly isUncommitted: boolean;
   /** The branch, or what is checked out, is not what it was at the beginning. */
   readonly isMoved: boolean;
+  /** What is checked out has commits that no branch and no tag has. */
+  readonly isStray: boolean;
 }
 
 /** Which worktree is wanted. */
@@ -212,7 +214,9 @@ export async function changesIn(
     git.ask(['rev-parse', '--absolute-git-dir']),
   ]);
   const isUncommitted = differs || (await isThere(posix.join(ownFolder, 'modules')));
-  return { isUncommitted, isMoved: head !== `refs/heads/${branch}` || tip !== base };
+  const isMoved = head !== `refs/heads/${branch}` || tip !== base;
+  const stray = ['rev-list', '--max-count=1', 'HEAD', '--not', '--branches', '--tags', '--remotes'];
+  return { isUncommitted, isMoved, isStray: head === 'HEAD' && (await git.ask(stray)) !== '' };
 }
 
 /** Whether files of a work tree differ from its last commit. */

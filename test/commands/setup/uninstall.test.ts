@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as selection from '../../../src/commands/containers/selection';
 import { removalOf } from '../../../src/commands/setup/uninstall';
@@ -6,7 +6,11 @@ import { userWith } from '../../support/cli';
 import type { Engine } from '../../../src/container/engine/engine';
 import { imageLabel } from '../../../src/container/image/image-tag';
 import { label } from '../../../src/container/spec/spec';
+import { recordBaseline } from '../../../src/workspace/protect/baseline';
 import { runHere } from '../../support/cli-here';
+import { git } from '../../support/git';
+import { newFolder } from '../../support/temp-folder';
+import { Repository } from '../../workspace/worktrees/repository';
 
 const settings = '{\n  "theme": "x" // mine\n}\n';
 
@@ -40,6 +44,18 @@ test('removes what is remembered and what stands in editors, and keeps the confi
   expect(existsSync(state)).toBe(false);
   expect(readFileSync(zed, 'utf8')).toBe(settings);
   expect(existsSync(user.file)).toBe(true);
+});
+
+test('names what setup has kept of settings that somebody has changed since', async () => {
+  const { user, zed } = await used();
+  const changed = readFileSync(zed, 'utf8').replace('"x"', '"y"');
+  writeFileSync(zed, changed);
+
+  const { stderr } = await runHere(['uninstall', '--yes'], user);
+
+  expect(readFileSync(zed, 'utf8')).toMatch(/^(?![^]*\(cai\))[^]*"theme": "y"/);
+  expect(stderr).toContain(`cai: ${zed}.before-cai stays: it is what was there before "cai setup"`);
+  expect(stderr).toContain(`cai: ${zed}.before-cai-2 stays: `);
 });
 
 test('finds what stands for servers, in every file of an editor, and leaves what others have written', async () => {
@@ -133,4 +149,99 @@ test('removes services with their container, also those whose container is gone,
   expect(there).toEqual(new Set());
   expect(stderr).toContain('stays: it is in use');
   expect(status).toBe(1);
+});
+
+/** An engine that has nothing of ours. */
+const emptyEngine = {
+  listContainers: () => Promise.resolve([]),
+  listVolumes: () => Promise.resolve([]),
+} as unknown as Engine;
+
+describe('what exists nowhere else stays', () => {
+  let user: Repository;
+  let options: { env: NodeJS.ProcessEnv; cwd: string };
+  beforeEach(() => {
+    jest.mocked(selection.connectEngine).mockResolvedValue(emptyEngine);
+    user = new Repository();
+    options = { env: { HOME: user.home }, cwd: user.root };
+  });
+
+  const make = async (name: string) => (await runHere(['worktree', 'new', name], options)).stdout.trim();
+  const uninstall = () => runHere(['uninstall', '--yes'], options);
+  const registered = () => git(user.root, 'worktree', 'list', '--porcelain').match(/^worktree .*/gm);
+
+  test('worktrees without changes are named, and go as git knows them; commits stay in their branch', async () => {
+    const unchanged = await make('one');
+    const committed = await make('two');
+    user.write('file', 'two\n', committed);
+    user.commit('two', committed);
+
+    const { status, stdout, stderr } = await uninstall();
+
+    expect(stdout).toContain(`worktree  ${unchanged} (cai/one of ${user.root})\n`);
+    expect(stdout).toContain(`worktree  ${committed} (cai/two of ${user.root})\n`);
+    expect(stderr).toContain(`the branch cai/two of "${user.root}" stays: it has commits of its own`);
+    expect(registered()).toEqual([`worktree ${user.root}`]);
+    expect(user.branches).toEqual(['cai/two', 'main']);
+    expect(existsSync(user.host.folders.state)).toBe(false);
+    expect(status).toBe(0);
+  });
+
+  const work: readonly [string, string, (folder: string) => void][] = [
+    ['a file that is new', 'changes that are not committed', (folder) => user.write('new', '', folder)],
+    [
+      'commits of no branch',
+      'commits that are in no branch',
+      (folder) => {
+        git(folder, 'switch', '-q', '--detach');
+        git(folder, 'commit', '-q', '--allow-empty', '-m', 'two');
+      },
+    ],
+  ];
+  test.each(work)('a worktree with %s stays, and what it says helps', async (_, why, change) => {
+    const folder = await make('one');
+    change(folder);
+    const state = user.host.folders.state;
+    writeFileSync(join(state, 'sessions.ndjson'), '');
+
+    const { status, stdout, stderr } = await uninstall();
+
+    expect(status).toBe(1);
+    expect(stdout).not.toContain('worktree ');
+    const remedy = `cai worktree rm --force -w "${user.root}" cai/one`;
+    expect(stderr).toContain(`cai: the worktree ${folder} (cai/one of ${user.root}) stays: it has ${why};`);
+    expect(stderr).toContain(`; to lose it: ${remedy}\n`);
+    expect(stderr).toContain(`cai: the folder ${state} stays: `);
+    expect(readdirSync(state).sort()).toEqual(['git-folders', 'session-worktrees', 'worktrees']);
+    expect((await runHere(['worktree', 'rm', '--force', '-w', user.root, 'cai/one'], options)).status).toBe(
+      0,
+    );
+    expect((await uninstall()).status).toBe(0);
+    expect(existsSync(state)).toBe(false);
+  });
+
+  test('a worktree whose repository is gone stays', async () => {
+    const folder = await make('one');
+    rmSync(user.root, { recursive: true });
+
+    const { status, stderr } = await runHere(['uninstall', '--yes'], { ...options, cwd: user.home });
+
+    expect([status, existsSync(join(folder, 'file'))]).toEqual([1, true]);
+    expect(stderr).toContain(`; look at it, and remove it by: rm -r "${folder}"\n`);
+  });
+
+  test('files that were moved aside are named, and stay', async () => {
+    const root = newFolder();
+    recordBaseline(user.host.folders.state, root);
+    writeFileSync(join(root, '.envrc'), 'mine');
+    const { stdout: restored } = await runHere(['review', '--restore'], { ...options, cwd: root });
+    const [, kept] = /what was there is in (.*)$/m.exec(restored)!;
+
+    const { status, stderr } = await uninstall();
+
+    const [, folder] = /; if you need none of them: rm -r "(.*)"$/m.exec(stderr)!;
+    expect(kept!.startsWith(`${folder}/`)).toBe(true);
+    expect(stderr).toContain(`has moved files of ${root} there`);
+    expect([status, readFileSync(kept!, 'utf8')]).toEqual([1, 'mine']);
+  });
 });

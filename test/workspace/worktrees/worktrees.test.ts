@@ -155,5 +155,5 @@ test('remakeWorktree has the branch again if it is there, or a new one', async (
   user.commit('three');
   const again = await remakeWorktree(worktree, config(), user.host);
   expect(readFileSync(join(worktree.folder, 'file'), 'utf8')).toBe('three\n');
-  expect(await changesIn(again, user.host)).toEqual({ isUncommitted: false, isMoved: false });
+  expect(await changesIn(again, user.host)).toEqual({ isUncommitted: false, isMoved: false, isStray: false });
 });
