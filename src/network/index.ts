@@ -6,7 +6,7 @@ export { type Decisions, type RuleKind, keepDecision, decisionsOf, forgetDecisio
 export { Dialler } from './egress/dial';
 export { type KeyedHostsOptions, keyedHosts } from './egress/keyed-hosts';
 export { agentHosts, commonHosts } from './egress/listed-hosts';
-export { NetworkLog, readLog } from './egress/network-log';
+export { NetworkLog, readLog, type NetworkEntry } from './egress/network-log';
 export { Policy } from './egress/policy';
 export { EgressProxy } from './egress/proxy';
 export { insideOf, signInOf } from './keys/agent-sign-ins';

@@ -1,5 +1,7 @@
 /** `cai completion`: the words that a shell offers behind `cai`, taken from the help. */
-import { catalog } from '../../agent/catalog';
+import { existsSync } from 'node:fs';
+import { agentNameOf, catalog } from '../../agent/catalog';
+import { readRegistry } from '../../agent/registry/acp-registry';
 import { configKeys, loadConfig } from '../../config/config';
 import { nameOf } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
@@ -7,16 +9,18 @@ import { ownContainers } from '../../container/user-containers';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { printableLine } from '../../system/quoted';
+import { recordedRoots } from '../../workspace/records';
 import { connectEngine } from '../containers/selection';
-import { commandOf, declare, type Declaration } from '../support/command';
-
-type Offer = readonly [word: string, help: string];
+import { commandOf, declare, type Declaration, type Offer } from '../support/command';
 
 /** Each asks `cai complete -- WORDS`, and offers files where that has no answer. */
 const scripts = {
   bash: `_cai() {
-  local IFS=$'\\n'
-  COMPREPLY=($(cai complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null | cut -f 1))
+  local word
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    COMPREPLY+=("$(printf %q "$word")")
+  done < <(cai complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
 }
 complete -o default -F _cai cai
 `,
@@ -50,7 +54,8 @@ const shells = Object.keys(scripts);
 /** Writes the script for a shell to stdout. Fails with `USAGE` for a shell without one. */
 export const run = declare({
   name: 'completion',
-  description: 'Prints a script with which a shell completes commands, options, agents and containers.',
+  description: `Prints a script with which a shell completes commands, options, agents, containers, workspaces and hosts that
+    were refused.`,
   arguments: [['<shell>', shells.join(', '), shells]],
   footer: `
 bash: echo 'source <(cai completion bash)' >> ~/.bashrc
@@ -78,7 +83,8 @@ export interface Known {
 export async function complete([, ...words]: readonly string[], known: Known, host: Host): Promise<number> {
   const last = words.at(-1) ?? '';
   const offers = await offersFor(words.slice(0, -1), last, known, host).catch(() => []);
-  const fitting = offers.filter(([word]) => word.startsWith(last));
+  // Agents choose some of them.
+  const fitting = offers.filter(([word]) => word.startsWith(last) && printableLine(word) === word);
   process.stdout.write(fitting.map(([word, help]) => `${word}\t${printableLine(help)}\n`).join(''));
   return 0;
 }
@@ -90,7 +96,7 @@ async function offersFor(
   host: Host,
 ): Promise<readonly Offer[]> {
   if (name === undefined) return first;
-  if (name === '--acp' || name === 'acp') return before.length === 0 ? agents(host) : [];
+  if (name === '--acp' || name === 'acp') return before.length === 0 ? allAgents(host) : [];
   const declaration = await declared(name);
   if (declaration === undefined) return [];
   const command = commandOf(declaration);
@@ -106,9 +112,11 @@ async function offersFor(
       .createHelp()
       .visibleOptions(command)
       .map(({ long, short, description }) => [(long ?? short)!, description]);
-  const given = operands.filter((each) => each !== '--completed').length;
+  const given = operands.filter((each) => each !== '--completed');
   const rows = declaration.arguments ?? [];
-  const [argument, , choices] = rows[given] ?? rows.findLast(([each]) => each.includes('...')) ?? [''];
+  const [argument, , choices] = rows[given.length] ?? rows.findLast(([each]) => each.includes('...')) ?? [''];
+  if (choices === undefined && declaration.offers !== undefined)
+    return await declaration.offers(given, command.opts<never>(), host);
   return await valuesOf(argument.replaceAll(/[^a-z]/g, ''), choices, host);
 }
 
@@ -125,6 +133,10 @@ async function valuesOf(
       .map(({ path }) => nameOf(path))
       .filter(isOneKey)
       .map((each) => [each, '']);
+  if (kind === 'workspace')
+    return recordedRoots(host.folders.state)
+      .filter((root) => existsSync(root))
+      .map((root) => [root, '']);
   if (kind !== 'container') return [];
   const containers = await ownContainers(await connectEngine(host, undefined), host.user.uid);
   return containers.map((each) => [each.name, each.workspace ?? '']);
@@ -136,4 +148,12 @@ const isOneKey = (name: string): boolean => /^[a-z_.]+$/.test(name);
 function agents(host: Host): readonly Offer[] {
   const own = Object.keys(loadConfig(host).agents).map((each): Offer => [each, 'of your configuration']);
   return [...Object.entries(catalog).map(([name, { displayName }]): Offer => [name, displayName]), ...own];
+}
+
+/** Also those of the registry, which have other names there where we know them ourselves. */
+function allAgents(host: Host): readonly Offer[] {
+  const own = agents(host);
+  const configured = loadConfig(host).agents;
+  const listed = readRegistry(host).entries.map(({ id, name }): Offer => [agentNameOf(id, configured), name]);
+  return [...own, ...listed.filter(([id]) => !own.some(([each]) => each === id))];
 }

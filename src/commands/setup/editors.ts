@@ -60,8 +60,11 @@ export const editors: Readonly<Record<string, Editor>> = {
     entry: (agent) => ({ type: 'custom', ...agent }),
   },
   vscode: codeEditor('VS Code', 'Code'),
+  'vscode-insiders': codeEditor('VS Code Insiders', 'Code - Insiders'),
+  'code-oss': codeEditor('Code - OSS', 'Code - OSS'),
   vscodium: codeEditor('VSCodium', 'VSCodium'),
   cursor: codeEditor('Cursor', 'Cursor'),
+  windsurf: codeEditor('Windsurf', 'Windsurf'),
   jetbrains: {
     name: 'JetBrains IDEs',
     files: ({ home }) => [posix.join(home, '.jetbrains/acp.json')],

@@ -41,6 +41,7 @@ export async function guide(
       )
     )
       setUp(word, agent);
+  tell(`for Neovim, "cai setup neovim --agent ${agent}" prints what belongs into its configuration`);
   if (await ask(`Have a first turn with ${agent} here?`))
     return await (await import('../try/try')).run([agent], host);
   tell(`that is all: choose "(cai)" in your editor's list of agents, or run "cai try ${agent}"`);

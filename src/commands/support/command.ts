@@ -8,6 +8,9 @@ import { quoted } from '../../system/quoted';
 /** An option: its flags as commander writes them, and what it does. An `Option` where there is more to say. */
 export type OptionRow = readonly [flags: string, help: string] | Option;
 
+/** A word that completion offers, and what it is. */
+export type Offer = readonly [word: string, help: string];
+
 export interface Declaration<Options> {
   /** Its name behind `cai`. */
   readonly name: string;
@@ -15,6 +18,8 @@ export interface Declaration<Options> {
   readonly description: string;
   /** Arguments in their order, each as `<name>`, `[name]`, `<name...>` or `[name...]`, what it is, and words for it. */
   readonly arguments?: readonly (readonly [name: string, help: string, words?: readonly string[]])[];
+  /** What completion offers for an argument without words; `given`: the arguments before it. */
+  readonly offers?: (given: readonly string[], options: Options, host: Host) => Promise<readonly Offer[]>;
   readonly options?: readonly OptionRow[];
   /** What help says last, as it stands. */
   readonly footer?: string;

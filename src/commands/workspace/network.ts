@@ -3,14 +3,21 @@ import { resolve } from 'node:path';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { names, normalHost, parseRule, type HostRule } from '../../config/host-rules';
 import { ownValue } from '../../config/own-property';
-import { keepDecision, decisionsOf, forgetDecision, type RuleKind, readLog } from '../../network';
+import {
+  keepDecision,
+  decisionsOf,
+  forgetDecision,
+  readLog,
+  type NetworkEntry,
+  type RuleKind,
+} from '../../network';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { readState } from '../../system/state-folder';
 import { findWorkspace } from '../../workspace/root';
 import { chosenAgent } from '../containers/target';
-import { common, declare, unknownWord } from '../support/command';
+import { common, declare, unknownWord, type Offer } from '../support/command';
 import { workspaceIfAny } from '../support/named-root';
 import { shownTime, table, tell, writeJson } from '../support/terminal';
 import { networkInEffect, type NetworkInEffect, type RuleInEffect } from './network-rules';
@@ -52,6 +59,13 @@ state folder, never in the workspace. Running agents notice it at their next con
     ],
     ['[rule...]', 'for allow, deny and forget: see below'],
   ],
+  offers: async ([word], options, host) => {
+    const root = await rootOf(options, false, host);
+    const { state } = host.folders;
+    if (word === 'allow') return refusedIn(readLog(state, root));
+    const { allow, deny } = word === 'forget' ? decisionsOf(state, root) : { allow: [], deny: [] };
+    return [...allow.map((rule): Offer => [rule, 'allowed']), ...deny.map((rule): Offer => [rule, 'denied'])];
+  },
   options: [
     common.workspace,
     ['--no-workspace', 'what runs without a workspace'],
@@ -246,6 +260,15 @@ function showLog({ state, root, options }: Scene): number {
   ]);
   process.stdout.write(table([['TIME', 'AGENT', 'OUTCOME', 'HOST', 'BECAUSE'], ...rows], ['BECAUSE']));
   return 0;
+}
+
+/** Places that were refused when they were last asked for, the latest first. */
+function refusedIn(entries: readonly NetworkEntry[]): Offer[] {
+  const latest = [...entries].reverse();
+  return latest
+    .filter(({ place }, index) => latest.findIndex((each) => each.place === place) === index)
+    .filter(({ place, outcome }) => outcome === 'refused' && parseRule(place) !== undefined)
+    .map(({ place, agent, at }) => [place, `refused to ${agent}, ${at}`]);
 }
 
 function whose(root: string | undefined): string {

@@ -1,9 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalog } from '../../../src/agent/catalog';
 import { commands } from '../../../src/commands/commands';
+import { keepDecision } from '../../../src/network/egress/decisions';
+import { NetworkLog } from '../../../src/network/egress/network-log';
+import { Host } from '../../../src/system/host';
+import { record } from '../../../src/workspace/records';
 import { fakeEngine } from '../../container/fake-engine';
 import { cai, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
@@ -50,7 +54,11 @@ test.each<[string[], string[]]>([
     ['exec', '-a', 'c'],
     ['claude', 'codex', 'copilot', 'cursor'],
   ],
-  [['--acp', 'mi'], ['mine']],
+  [
+    ['--acp', 'mi'],
+    ['mine', 'mistral-vibe'],
+  ],
+  [['--acp', 'claude-'], []],
   [['--acp', 'mine', ''], []],
   [['login', 'q'], ['qwen']],
   [['config', 'get', 'network.e'], ['network.egress']],
@@ -75,6 +83,43 @@ test.each<[string[], string[]]>([
   const all = await offered(words);
 
   expect(words.length === 0 ? all.slice(0, 2) : all).toEqual(offers);
+});
+
+describe('what is recorded', () => {
+  const own = userWith('');
+  const { state } = new Host(own.env!).folders;
+  const root = realpathSync(newFolder());
+  record(state, 'roots', root, root);
+  record(state, 'roots', `${root}/gone`, `${root}/gone`);
+  const log = new NetworkLog(state, root, 'claude');
+  log.note('early.example:443', 'refused', '');
+  log.note('old.example:443', 'refused', '');
+  log.note('new.example:443', 'refused', '');
+  log.note('early.example:443', 'allowed', '');
+  log.note('x\ty:1', 'refused', '');
+  keepDecision(state, root, 'allow', '*.a.example');
+  keepDecision(state, root, 'deny', 'b.example');
+
+  test.each<[string[], string[]]>([
+    [['exec', '--workspace', ''], [root]],
+    [['sessions', '-w', '/nope'], []],
+    [
+      ['network', 'allow', ''],
+      ['new.example:443', 'old.example:443'],
+    ],
+    [['network', 'allow', '--workspace', root, 'ol'], ['old.example:443']],
+    [['network', 'allow', '--no-workspace', ''], []],
+    [
+      ['network', 'forget', ''],
+      ['*.a.example', 'b.example'],
+    ],
+    [['network', 'forget', '*.a.example', 'b'], ['b.example']],
+    [['network', 'deny', ''], []],
+  ])('is offered behind cai %j: %j', async (words, offers) => {
+    const { stdout } = await runHere(['complete', '--', ...words], { env: own.env!, cwd: root });
+
+    expect(stdout.split('\n').map((line) => line.split('\t')[0])).toEqual([...offers, '']);
+  });
 });
 
 test('containers are offered, with their workspaces', async () => {
@@ -153,5 +198,15 @@ describe.each([
     // The command that was completed prints the script.
     expect(shown).toMatch(/^complete -o default|^#compdef cai|^function __cai/m);
     expect(shown).toContain('cai: recorded');
+  });
+
+  inShell('quotes a workspace', async () => {
+    const root = join(realpathSync(newFolder()), 'my shop');
+    mkdirSync(root);
+    record(new Host(user.env!).folders.state, 'roots', root, root);
+
+    expect(await typed(`cai network -w ${root.slice(0, -' shop'.length)}\t\n`)).toContain(
+      `decides, in "${root}", agent claude`,
+    );
   });
 });

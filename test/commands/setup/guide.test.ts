@@ -44,6 +44,7 @@ test('says what else can be done', async () => {
   ]);
 
   expect(shown).toContain('\ny, yes: yes; n, no, Enter: no\n');
+  expect(shown).toContain('for Neovim, "cai setup neovim --agent mock" prints what belongs into');
   expect(shown).toContain('or run "cai try mock"\n');
 });
 
@@ -63,6 +64,7 @@ test('needs an editor where nobody can be asked', async () => {
   expect(await runHere(['setup'], newUser())).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'cai: name an editor: cai setup zed, vscode, vscodium, cursor, jetbrains or neovim\n',
+    stderr:
+      'cai: name an editor: cai setup zed, vscode, vscode-insiders, code-oss, vscodium, cursor, windsurf, jetbrains or neovim\n',
   });
 });

@@ -7,8 +7,11 @@ import { runHere } from '../../support/cli-here';
 export const settings: Readonly<Record<string, string>> = {
   zed: '.config/zed/settings.json',
   vscode: '.config/Code/User/settings.json',
+  'vscode-insiders': '.config/Code - Insiders/User/settings.json',
+  'code-oss': '.config/Code - OSS/User/settings.json',
   vscodium: '.config/VSCodium/User/settings.json',
   cursor: '.config/Cursor/User/settings.json',
+  windsurf: '.config/Windsurf/User/settings.json',
   jetbrains: '.jetbrains/acp.json',
 };
 

@@ -115,7 +115,10 @@ test('writes into the settings of Zed from Flatpak, where no other Zed is', asyn
 });
 
 test.each([
-  [['emacs'], /"emacs" is no editor that cai can set up: zed, vscode, vscodium, cursor, jetbrains, neovim/],
+  [
+    ['emacs'],
+    /"emacs" is no editor that cai can set up: zed, vscode, vscode-insiders, code-oss, vscodium, cursor, windsurf, jetbrains, neovim/,
+  ],
   [['zed', '--remote', 'ftp://x'], /begins with wss/],
   [['zed', '--token-file', 'x'], /--token-file needs --remote/],
   [['zed', '--remote', 'wss://me:secret@x'], /^(?!.*secret)/],
@@ -151,7 +154,8 @@ test.each([['--undo'], ['--print'], ['--remote=wss://build.example/acp'], ['--to
   async (option) => {
     expect(await setup(option)).toMatchObject({
       status: 2,
-      stderr: 'cai: name an editor: zed, vscode, vscodium, cursor, jetbrains, neovim\n',
+      stderr:
+        'cai: name an editor: zed, vscode, vscode-insiders, code-oss, vscodium, cursor, windsurf, jetbrains, neovim\n',
     });
   },
 );
