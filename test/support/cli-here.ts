@@ -4,11 +4,11 @@ import type { CliOptions, CliResult } from './cli';
 
 /**
  * As `runCli`, but by the sources and in the process of the test, which saves the start of a program. One at a time, and
- * only for commands that read no stdin and start nothing that writes to our stdout.
+ * only for commands that read no stdin and start nothing that writes to our stdout. `columns`: how wide stdout is.
  */
 export async function runHere(
   args: readonly string[],
-  options: Pick<CliOptions, 'env' | 'cwd'> = {},
+  options: Pick<CliOptions, 'env' | 'cwd'> & { readonly columns?: number } = {},
 ): Promise<CliResult> {
   const output = { stdout: '', stderr: '' };
   const folder = process.cwd();
@@ -19,7 +19,9 @@ export async function runHere(
       return true;
     }),
   );
-  const shown = [process.stdin, process.stdout, process.stderr].map(withoutTerminal);
+  const shown = [process.stdin, process.stdout, process.stderr].map((stream) =>
+    withoutTerminal(stream, options.columns),
+  );
   process.chdir(options.cwd ?? folder);
   try {
     const status = await main(args, hostOf({ PATH: process.env.PATH, ...options.env }));
@@ -33,10 +35,10 @@ export async function runHere(
 }
 
 /** Makes a stream look like a pipe, also where the tests run in a terminal; returns what undoes that. */
-function withoutTerminal(stream: object): () => void {
-  const undo = ['isTTY', 'columns'].map((name) => {
+function withoutTerminal(stream: object, columns?: number): () => void {
+  const undo = Object.entries({ isTTY: undefined, columns }).map(([name, value]) => {
     const before = Object.getOwnPropertyDescriptor(stream, name);
-    Object.defineProperty(stream, name, { value: undefined, configurable: true, writable: true });
+    Object.defineProperty(stream, name, { value, configurable: true, writable: true });
     return () => {
       Reflect.deleteProperty(stream, name);
       if (before !== undefined) Object.defineProperty(stream, name, before);

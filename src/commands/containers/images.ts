@@ -18,12 +18,12 @@ export const run = declare<Options>({
   name: 'images',
   description: `Lists the images of agents, the environments on which they are built, and what builds have left. OWN is what
 the end of an image would give back; the rest of SIZE is in other images, too.`,
-  options: [
-    ['--json', 'as JSON; times in ISO 8601 and milliseconds, sizes in bytes, your containers by name'],
-    common.context,
-  ],
+  options: [common.json, common.context],
   footer: `
-To remove what is not used any more: cai prune`,
+To remove what is not used any more: cai prune
+
+JSON: an array of objects: id, names, agents, workspace (whose own image it is, or null), base (the environment, or null),
+bytes, sharedBytes, ownBytes, containers (names of yours), createdAt and ageMs.`,
   action: list,
 });
 

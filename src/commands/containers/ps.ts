@@ -23,9 +23,12 @@ export const run = declare<Options>({
   options: [
     ['-a, --all', 'also list those that are not running'],
     ['-s, --size', 'with what each takes on the disk, besides its image and the workspace'],
-    ['--json', 'as JSON; times in milliseconds, sizes in bytes'],
+    common.json,
     common.context,
   ],
+  footer: `
+JSON: an array of objects: name, id, agent, workspace (null: none), state, createdAt, ageMs, commands (how many of ours run;
+null: that is not known), services, and with --size writtenBytes and dataBytes (null: not known).`,
   action: list,
 });
 

@@ -56,6 +56,9 @@ export const run = declare<Facts['wanted'] & { readonly json?: true }>({
   description: `Checks everything that a command needs, from Node to the agent in its container, and says how to fix what is
 missing. It changes nothing without asking. The exit status is 1 if a check failed, else 0.`,
   options: [common.workspace, common.agent, common.context, common.json],
+  footer: `
+JSON: ok (no check failed), checks: each with name, status ("ok", "warn", "fail", or "skip": something else is needed
+first), detail and perhaps remedy.`,
   action: ({ json, ...wanted }, host) => report(wanted, json === true, host),
 });
 

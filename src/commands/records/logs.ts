@@ -57,6 +57,9 @@ never logged.`,
       'show instead what this service beside the container of the workspace has printed',
     ).conflicts(['follow', 'json']),
   ],
+  footer: `
+JSON: on each line an object: level (30 info, 40 warn, 50 error, 60 fatal), time, msg, and what else it is about, such as
+root. The first line of each process has its pid, agent and version.`,
   action: async ({ workspace, lines, agent, service, ...others }, host) => {
     // It also helps those whose configuration cannot be read.
     const agents = unlessFails(() => loadConfig(host).agents) ?? {};

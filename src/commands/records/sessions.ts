@@ -4,7 +4,7 @@ import { agentNameOf } from '../../agent/catalog';
 import { lastUseOf } from '../../acp';
 import { loadConfig } from '../../config/config';
 import { printableLine, quoted } from '../../system/quoted';
-import { declare } from '../support/command';
+import { common, declare } from '../support/command';
 import { knownSessions, type KnownSession } from '../support/known-sessions';
 import { namedRoot } from '../support/named-root';
 import { ageOf, shortened, table, tell } from '../support/terminal';
@@ -25,8 +25,10 @@ export const run = declare<Options>({
   options: [
     ['-a, --agent <name>', 'only sessions of this agent'],
     ['-w, --workspace <folder>', 'only sessions of this workspace (any folder in it)'],
-    ['--json', 'as a JSON array; times in ISO 8601 and milliseconds'],
+    common.json,
   ],
+  footer: `
+JSON: an array of objects: id, title (or null), agent, workspace, cwd, isLive (it is open), lastUsedAt and ageMs.`,
   action: list,
 });
 

@@ -12,7 +12,7 @@ import {
 } from '../../acp';
 import { duration } from '../../config/config-kinds';
 import { readState } from '../../system/state-folder';
-import { declare } from '../support/command';
+import { common, declare } from '../support/command';
 import { shownTime, table, tell, writeJson } from '../support/terminal';
 
 interface Options {
@@ -36,12 +36,17 @@ long as sessions are ([sessions] keep); with persist = false nothing is.`,
     new Option('--by <what>', 'what to group by')
       .choices(['session', 'agent', 'workspace', 'model'])
       .default('workspace'),
-    ['--json', 'as JSON; times in milliseconds, tokens null if the agent reports none'],
+    common.json,
   ],
   footer: `
 Tokens and costs are what the agent reports, or "-" if it reports none. The time of a tool call includes
 waiting for a permission. A turn in which several models took part counts for each of them; what cannot be
-attributed to one of them is listed under "(several)".`,
+attributed to one of them is listed under "(several)".
+
+JSON: since, until, by, rows: each with key (what --by groups by), agents, turns, durationMs, tools, failedTools,
+timedTools, toolMs, tokens (null: the agent reports none; else input, output, cachedRead, cachedWrite, thought and total)
+and cost (by currency); total: the same without key; averagePerTurn (null: no turns): durationMs, tools, tokens, cost,
+and toolMs of one call.`,
   action: ({ since: beginning, by, json }, host) => {
     const now = Date.now();
     const sinceMs = timeOf(beginning, now);

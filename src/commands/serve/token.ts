@@ -131,7 +131,7 @@ function list(tokens: Tokens, isJson: boolean): number {
     label === undefined ? holders[use] : `${holders[use]}, who has made it for ${quoted(label)}`,
   ]);
   if (isJson) writeJson({ tokens: all });
-  else process.stdout.write(table([['NAME', 'CREATED', 'USED', 'OF'], ...rows]));
+  else process.stdout.write(table([['NAME', 'CREATED', 'USED', 'OF'], ...rows], ['NAME', 'OF']));
   if (all.length === 0) tell('nobody but you has a token: "cai serve token add NAME" makes one');
   return 0;
 }

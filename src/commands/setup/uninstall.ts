@@ -52,7 +52,7 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
       `${folder} stays: "cai review --restore" has moved files of ${root} there; if you need none of them: rm -r ${commandWord(folder)}`,
     );
   if (parts.length > 0)
-    process.stdout.write(table([['KIND', 'NAME'], ...parts.map(({ kind, name }) => [kind, name])]));
+    process.stdout.write(table([['KIND', 'NAME'], ...parts.map(({ kind, name }) => [kind, name])], ['NAME']));
   else tell('nothing to remove');
   if (dryRun === true) return 0;
   const otherwise = 'Use --yes to remove these, or --dry-run to see them.';

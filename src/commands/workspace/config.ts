@@ -41,7 +41,10 @@ export const run = declare<Options>({
   ],
   options: [common.workspace, common.json],
   footer: `
-edit opens the file in the program that VISUAL or EDITOR names, or vi.`,
+edit opens the file in the program that VISUAL or EDITOR names, or vi.
+
+JSON of list: workspace (null: none), keys: each with name, value (null: none), from ("default", FILE:LINE, or a variable);
+notices: sentences. JSON of get: the value.`,
   action: async (options, host, [word = 'list', key, value]) => {
     const isAlone = word === 'list' || word === 'edit';
     if (isAlone ? key !== undefined : key === undefined || (word === 'set') !== (value !== undefined))
@@ -168,7 +171,7 @@ async function show(options: Options, host: Host): Promise<number> {
     const keys = origins.map(({ name, value, from }) => ({ name, value: masked(value) ?? null, from }));
     writeJson({ workspace: root ?? null, keys, notices });
   } else {
-    process.stdout.write(table([['KEY', 'VALUE', 'FROM'], ...origins.map(rowOf)]));
+    process.stdout.write(table([head, ...origins.map(rowOf)], head));
     notices.forEach(tell);
   }
   return 0;
@@ -192,6 +195,8 @@ async function originsFor({ workspace }: Options, host: Host) {
   }
   return { root: found?.root, origins: [...tables.values()].flat(), notices };
 }
+
+const head = ['KEY', 'VALUE', 'FROM'];
 
 function rowOf({ name, value, from }: Origin): string[] {
   return [name, value === undefined ? '-' : quoted(masked(value)), from.join(' and ')];

@@ -138,7 +138,7 @@ function list({ host, state, root, options }: Scene): number {
   if (rules.length > 0) {
     const rows = rules.map(({ rule, effect, from }) => [effect, rule, from]);
     process.stdout.write(`The first rule that names a host decides, ${whose(root)}, agent ${agent}:\n`);
-    process.stdout.write(table([['EFFECT', 'RULE', 'FROM'], ...rows]));
+    process.stdout.write(table([['EFFECT', 'RULE', 'FROM'], ...rows], ['RULE', 'FROM']));
   }
   faults.forEach(tell);
   return 0;
@@ -258,7 +258,9 @@ function showLog({ state, root, options }: Scene): number {
     shownTime(at),
     ...[agent, outcome, place, because],
   ]);
-  process.stdout.write(table([['TIME', 'AGENT', 'OUTCOME', 'HOST', 'BECAUSE'], ...rows], ['BECAUSE']));
+  process.stdout.write(
+    table([['TIME', 'AGENT', 'OUTCOME', 'HOST', 'BECAUSE'], ...rows], ['HOST', 'BECAUSE']),
+  );
   return 0;
 }
 

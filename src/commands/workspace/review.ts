@@ -12,13 +12,14 @@ import { printableLine, quoted } from '../../system/quoted';
 import { recordedRoots } from '../../workspace/records';
 import { common, declare } from '../support/command';
 import { namedRoot } from '../support/named-root';
-import { shownTime, table } from '../support/terminal';
+import { shownTime, table, writeJson } from '../support/terminal';
 import { withoutEnd } from '../../system/paths/without-end';
 
 interface Options {
   readonly workspace?: string;
   readonly restore?: true;
   readonly accept?: true;
+  readonly json?: true;
 }
 
 /** Resolves with 0 if nothing is left to look at, else with 1. */
@@ -31,7 +32,11 @@ are not as they were before an agent worked there. The exit status is 1 if there
     common.workspace,
     ['--restore', 'restore the earlier state; new files are moved into a folder of cai'],
     new Option('--accept', 'accept what is shown, so that it is not reported again').conflicts('restore'),
+    new Option(...common.json).conflicts(['restore', 'accept']),
   ],
+  footer: `
+JSON: workspace, since (what it is compared with; null: not known), changes: each with kind ("new", "changed", "gone", or
+"unknown": what was there before is not known), path (as it is listed) and difference.`,
   action: async (options, host, paths) => {
     const root = await namedRoot(options.workspace ?? '.', host);
     if (!existsSync(root))
@@ -43,11 +48,17 @@ are not as they were before an agent worked there. The exit status is 1 if there
 function review(root: string, state: string, options: Options, paths: readonly string[]): number {
   const { stdout } = process;
   const known = readBaseline(state, root);
-  if (known === undefined ? !recordedRoots(state).includes(root) : known.was !== folderNow(root)) {
+  const isKnown = known === undefined ? recordedRoots(state).includes(root) : known.was === folderNow(root);
+  const changes = isKnown ? chosen(changesIn(state, root), paths) : [];
+  if (options.json === true) {
+    const since = isKnown && known !== undefined ? new Date(known.at).toISOString() : null;
+    writeJson({ workspace: root, since, changes: changes.map((change) => objectOf(change, state)) });
+    return changes.length === 0 ? 0 : 1;
+  }
+  if (!isKnown) {
     stdout.write(`No agent has worked in ${quoted(root)} yet, so there is nothing to compare it with.\n`);
     return 0;
   }
-  const changes = chosen(changesIn(state, root), paths);
   if (changes.length === 0) {
     const since =
       known && `: all is as it was on ${shownTime(new Date(known.at).toISOString())}, or was accepted`;
@@ -56,10 +67,16 @@ function review(root: string, state: string, options: Options, paths: readonly s
   }
   if (options.restore === true) return restore(root, changes, state);
   stdout.write(`In ${quoted(root)} programs on your machine may run these:\n`);
-  stdout.write(table(changes.map(({ kind, name }) => [`  ${kind}`, name])));
+  const rows = changes.map(({ kind, name }) => [`  ${kind}`, name]);
+  stdout.write(table([['  KIND', 'PATH'], ...rows], ['PATH']));
   if (known === undefined) stdout.write('What was there before is not known.\n');
-  for (const change of changes) stdout.write(`\n${differenceOf(change, bytesBefore(change, state))}`);
+  for (const change of changes) stdout.write(`\n${objectOf(change, state).difference}`);
   return options.accept === true ? acceptAll(root, changes, state) : 1;
+}
+
+function objectOf(change: Change, state: string) {
+  const { kind, name: path } = change;
+  return { kind, path, difference: differenceOf(change, bytesBefore(change, state)) };
 }
 
 function acceptAll(root: string, changes: readonly Change[], state: string): number {

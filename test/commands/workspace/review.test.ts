@@ -67,7 +67,7 @@ test('only what is named is accepted or put back', async () => {
   write('.vscode/launch.json', '{}');
 
   expect(await review('--accept', '.vscode/')).toMatchObject({ status: 0 });
-  expect((await review()).stdout).toContain('run these:\n  new  .envrc\n\n');
+  expect((await review()).stdout).toContain('PATH\n  new   .envrc\n\n');
   expect(await review('--restore', './.envrc')).toMatchObject({ status: 0 });
   expect(await review()).toMatchObject({ status: 0 });
   expect(existsSync(join(root, '.vscode/tasks.json'))).toBe(true);
@@ -92,7 +92,7 @@ test('what holds too many files to look at is neither accepted nor put back', as
     status: 1,
     stdout: expect.stringMatching(/Accepted[^]*\*\.code-workspace: not accepted/) as string,
   });
-  expect((await review()).stdout).toContain('run these:\n  new  *.code-workspace\n\n');
+  expect((await review()).stdout).toContain('PATH\n  new   *.code-workspace\n\n');
 });
 
 test('a folder in which no agent has worked has nothing to review, nor has another in its place', async () => {
