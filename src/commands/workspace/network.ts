@@ -83,8 +83,8 @@ Rules:
 
 JSON of list: workspace (null: none), agent, egress, egressFrom, hostPorts, rules: each with rule, effect ("allow" or
 "deny"), source ("configuration", "repository", "decision", "agent" or "common") and from; faults: sentences.
-JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", "refused",
-"failed" or "ended") and because.`,
+JSON of log: workspace, entries: each with at, agent, place, outcome ("allowed", and then "connected" or "failed"; "refused";
+or "ended": it was open, and then no longer allowed) and because.`,
   action: async (options, host, [word = 'list', ...rules]) => {
     const act = ownValue(words, word);
     if (act === undefined)

@@ -17,11 +17,14 @@ const answerMs = 20_000;
 /** After which the next address of a name is tried, in milliseconds; Node's own 250 are short for a slow network. */
 const familyMs = 2_000;
 
+/** How a connection was made, where another proxy has made it. */
+export const throughOwn = 'through the proxy of this machine';
+
 /** The ways out of this machine. */
 export class Dialler {
   /** `extraHosts`: names of the user's configuration, each `name:address`. */
   constructor(
-    private readonly policy: Pick<Policy, 'permitted' | 'noteFailure'>,
+    private readonly policy: Pick<Policy, 'permitted' | 'noteConnection' | 'noteFailure'>,
     private readonly network: HostNetwork,
     private readonly extraHosts: readonly string[],
   ) {}
@@ -36,7 +39,7 @@ export class Dialler {
     const proxy = this.proxyFor(place, 'https');
     if (proxy === undefined) return await this.direct(place);
     await this.check(place);
-    return await this.#noted(place, throughProxy(place, proxy));
+    return await this.noted(place, throughProxy(place, proxy), throughOwn);
   }
 
   /**
@@ -45,19 +48,21 @@ export class Dialler {
    */
   async direct(place: Place): Promise<Duplex> {
     const addresses = this.#addressesOf(place);
-    return await this.#noted(
-      place,
-      addresses.then((all) => connected(place, all)),
-    );
+    const connecting = addresses.then((all) => connected(place, all));
+    return await this.noted(place, connecting, 'from this machine');
   }
 
-  /** Notes it when the connection is not made, unless that is because it is refused. */
-  async #noted(place: Place, connecting: Promise<Duplex>): Promise<Duplex> {
-    return await connecting.catch((reason: unknown) => {
+  /** Notes that the connection is made, or is not, unless that is because it is refused; `way`: how it is made. */
+  async noted<T>(place: Place, connecting: Promise<T>, way: string): Promise<T> {
+    try {
+      const connection = await connecting;
+      this.policy.noteConnection(place, way);
+      return connection;
+    } catch (reason) {
       const { message, status } = reason as Refusal;
       if (status !== 403) this.policy.noteFailure(place, message);
       throw reason;
-    });
+    }
   }
 
   /**

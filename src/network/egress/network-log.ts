@@ -12,9 +12,9 @@ import { networkFolder } from './decisions';
 import { unlessFails, unlessGone } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
-/** What became of a connection; `failed`: it was allowed, and not made; `ended`: it was open, and then no longer allowed. */
+/** What became of a connection. After `allowed` comes `connected` or `failed`; `ended`: it was open, and then no longer allowed. */
 export type Outcome = (typeof outcomes)[number];
-const outcomes = ['allowed', 'refused', 'failed', 'ended'] as const;
+const outcomes = ['allowed', 'connected', 'refused', 'failed', 'ended'] as const;
 
 /** One line of the log. */
 export interface NetworkEntry {
@@ -23,7 +23,7 @@ export interface NetworkEntry {
   /** `host:port`, as it was asked for. */
   readonly place: string;
   readonly outcome: Outcome;
-  /** The rule, the answer or the fault that decided. */
+  /** The rule, the answer or the fault that decided; of a connection, which way it was made. */
   readonly because: string;
 }
 

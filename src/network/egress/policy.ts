@@ -42,7 +42,7 @@ export interface PolicyOptions {
   readonly decisions: () => Decisions;
   /** Asks the user; `undefined`: nobody can be asked. */
   readonly ask: Ask | undefined;
-  /** Is told of each place, and why it may be reached or not; `isQuiet`: the user need not be told. */
+  /** Is told of each place, why it may be reached or not, and what then becomes of it; `isQuiet`: the user need not be told. */
   readonly note: (place: string, outcome: Outcome, because: string, isQuiet?: boolean) => void;
 }
 
@@ -101,6 +101,11 @@ export class Policy {
       because = messageOf(reason);
     }
     this.options.note(text, 'ended', because);
+  }
+
+  /** Notes that a connection to a place which was admitted stands, and how it was made. */
+  noteConnection(place: Place, way: string): void {
+    this.options.note(placeText(place), 'connected', way);
   }
 
   /** Notes that a place which was admitted could not be reached. */

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { joinStreams } from '../../system/streams/tunnel-server';
 import { normalHost, placeText, type Place } from '../../config/host-rules';
 import { credentialsFor } from '../own-proxy';
-import type { Dialler } from './dial';
+import { throughOwn, type Dialler } from './dial';
 import { forUpgrade, headersFor, headServer, pass, passUpgrade, refuse, serveRequests } from './http-message';
 import type { KeyedHost } from './keyed-host';
 import { Refusal, type Policy } from './policy';
@@ -31,7 +31,7 @@ export class EgressProxy {
   /** Whatever `policy` admits is reached by `dialler`; a tunnel to a host with a key ends at `keyedHost`. */
   constructor(
     private readonly policy: Pick<Policy, 'admit' | 'stillAdmits' | 'noteEnd'>,
-    private readonly dialler: Pick<Dialler, 'tunnel' | 'direct' | 'check' | 'proxyFor'>,
+    private readonly dialler: Pick<Dialler, 'tunnel' | 'direct' | 'check' | 'noted' | 'proxyFor'>,
     private readonly keyedHost: (place: Place) => Pick<KeyedHost, 'open'> | undefined,
   ) {
     this.#server.on('connect', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -154,7 +154,8 @@ export class EgressProxy {
     ].flat();
     const { request: send } = proxy?.protocol === 'https:' ? https : http;
     const sent = send({ ...onward, method: request.method, headers, setHost: false });
-    await pass(request, response, sent, place);
+    const passed = pass(request, response, sent, place);
+    await (proxy === undefined ? passed : this.dialler.noted(place, passed, throughOwn));
   }
 
   /** `proxy`: of this machine. */

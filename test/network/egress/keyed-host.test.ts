@@ -66,7 +66,13 @@ async function given({
     dialled.push(`${name}:${port}`);
     return reach?.() ?? Promise.resolve(connect(serverPort, '127.0.0.1'));
   };
-  const dialler = { tunnel, direct: tunnel, check: () => Promise.resolve(), proxyFor: () => undefined };
+  const dialler = {
+    tunnel,
+    direct: tunnel,
+    check: () => Promise.resolve(),
+    noted: <T>(_: object, made: T) => made,
+    proxyFor: () => undefined,
+  };
   const keyed = new KeyedHost(
     { host, port: 443 },
     {

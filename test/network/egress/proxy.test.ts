@@ -12,6 +12,8 @@ import { listening } from '../../support/listening';
 /** What was noted of connections. */
 const noted: string[] = [];
 
+beforeEach(() => void noted.splice(0));
+
 /** The port of a proxy for which `site.example` is this machine, and allowed at each port. */
 async function given(
   {
@@ -97,6 +99,7 @@ describe('a tunnel', () => {
 
     expect(status).toBe('HTTP/1.1 200 Connection established');
     expect(await text(socket)).toBe('heard 1000000');
+    expect(noted).toEqual(['allowed: rule "site.example:*"', 'connected: from this machine']);
   });
 
   test('gets what was sent with the request for it', async () => {
@@ -216,7 +219,10 @@ describe('a tunnel', () => {
     expect(await exchange(await given(), `CONNECT site.example:${port} HTTP/1.1\r\nHost: x\r\n\r\n`)).toMatch(
       /^HTTP\/1\.1 502 cai: site\.example:\d+ cannot be reached \(.*ECONNREFUSED/,
     );
-    expect(noted.at(-1)).toMatch(/^failed: site\.example:\d+ cannot be reached /);
+    expect(noted).toEqual([
+      'allowed: rule "site.example:*"',
+      expect.stringMatching(/^failed: site\.example:\d+ cannot be reached /),
+    ]);
   });
 
   test('tells that a name is not known', async () => {
@@ -450,6 +456,7 @@ describe('behind a proxy of this machine', () => {
 
     const password = `Basic ${Buffer.from('me:pass').toString('base64')}`;
     expect(said).toMatch(/ 200 .*\r\n\r\nthrough$/s);
+    expect(noted.filter((each) => each === 'connected: through the proxy of this machine')).toHaveLength(2);
     expect(got.body).toBe('by the outer proxy');
     expect(heads).toEqual([
       `CONNECT far.invalid:443 ${password}`,
