@@ -1,20 +1,20 @@
 /*
- * `npm run release -- --url URL --key FILE [--dry-run]`: makes what people install, with the formula of Homebrew, and the
- * sums of all files, signed by an SSH key, in the folder `release`; then tags the commit and publishes the npm package. With
- * `--dry-run` it neither tags nor publishes, and tells what a release would refuse. URL is the folder from which people will
- * load the files. Signatures are checked by `ssh-keygen -Y verify -n containai -s SHA256SUMS.sig ... < SHA256SUMS`.
+ * `npm run release -- --url URL --key FILE`: makes what people install, and the sums of all files, signed by an SSH key, in
+ * the folder `release`; then tags the commit and publishes the npm package. URL is the folder from which people will load the
+ * files; FILE is the key, with its public part beside it. With `--dry-run` it neither tags nor publishes, tells what a release
+ * would refuse, and needs neither: it signs with a key that is gone afterwards. Signatures are checked by
+ * `ssh-keygen -Y verify -n containai -I containai -f allowed_signers -s SHA256SUMS.sig < SHA256SUMS`.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { formulaOf } from './formula.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const release = join(root, 'release');
-const { name, version, description } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const tarball = join(release, `${name}-${version}.tgz`);
+const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const { values: options } = parseArgs({
   options: { url: { type: 'string' }, key: { type: 'string' }, 'dry-run': { type: 'boolean' } },
 });
@@ -34,15 +34,46 @@ function problems() {
   return found;
 }
 
-/** In the form of `sha256sum`, which checks it, too. */
-function sumsOf(files) {
+/** Of all files, in the form of `sha256sum`, which checks it, too. */
+function sums() {
   const sumOf = (file) => createHash('sha256').update(readFileSync(join(release, file))).digest('hex');
-  return files.map((file) => `${sumOf(file)}  ${file}\n`).join('');
+  const entries = readdirSync(release, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((each) => each.isFile())
+    .map((each) => relative(release, join(each.parentPath, each.name)));
+  return files
+    .sort()
+    .map((file) => `${sumOf(file)}  ${file}\n`)
+    .join('');
+}
+
+/** Signs the sums, and checks that as people will. */
+function sign(key) {
+  const [file, signers] = [join(release, 'SHA256SUMS'), join(release, 'allowed_signers')];
+  writeFileSync(signers, `${name} ${readFileSync(`${key}.pub`, 'utf8')}`);
+  writeFileSync(file, sums());
+  execFileSync('ssh-keygen', ['-Y', 'sign', '-n', name, '-f', key, file], { stdio: 'inherit' });
+  const check = ['-Y', 'verify', '-n', name, '-I', name, '-f', signers, '-s', `${file}.sig`];
+  execFileSync('ssh-keygen', check, { input: readFileSync(file), stdio: ['pipe', 'inherit', 'inherit'] });
+}
+
+/** Signs with a key that is made for it. */
+function signForTrial() {
+  const folder = mkdtempSync(join(tmpdir(), 'cai-release-'));
+  try {
+    const key = join(folder, 'key');
+    run('ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-C', 'dry run', '-f', key);
+    sign(key);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const { url, key, 'dry-run': isTrial } = options;
-if (url === undefined || key === undefined) {
-  console.error('release needs --url URL, from which people load the files, and --key FILE, the SSH key that signs');
+if (!isTrial && (url === undefined || key === undefined)) {
+  console.error(
+    'release needs --url URL, from which people load the files, and --key FILE, the SSH key that signs; or --dry-run',
+  );
   process.exit(2);
 }
 const found = problems();
@@ -50,16 +81,14 @@ for (const each of found) console.error(`release: ${each}`);
 if (found.length > 0 && !isTrial) process.exit(1);
 
 rmSync(release, { recursive: true, force: true });
-execFileSync('npm', ['run', 'pack:all'], { cwd: root, stdio: 'inherit' });
-const address = new URL(`${name}-${version}.tgz`, `${url.replace(/\/$/, '')}/`).href;
-writeFileSync(join(release, 'containai.rb'), formulaOf({ tarball, url: address, description }));
-const files = readdirSync(release, { withFileTypes: true }).filter((each) => each.isFile());
-writeFileSync(join(release, 'SHA256SUMS'), sumsOf(files.map((each) => each.name).sort()));
-execFileSync('ssh-keygen', ['-Y', 'sign', '-n', name, '-f', key, join(release, 'SHA256SUMS')], { stdio: 'inherit' });
+const place = url === undefined ? [] : ['--', '--url', url];
+execFileSync('npm', ['run', 'pack:all', ...place], { cwd: root, stdio: 'inherit' });
+if (key === undefined) signForTrial();
+else sign(key);
 console.log(`release: version ${version} is in ${release}`);
 if (isTrial) process.exit(found.length > 0 ? 1 : 0);
 run('git', 'tag', '--annotate', `v${version}`, '--message', `Version ${version}`);
-const publish = ['publish', tarball, '--access', 'public'];
+const publish = ['publish', join(release, `${name}-${version}.tgz`), '--access', 'public'];
 // Only a service that npm trusts can say where a package comes from.
 if (process.env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined) publish.push('--provenance');
 execFileSync('npm', publish, { cwd: root, stdio: 'inherit' });

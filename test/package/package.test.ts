@@ -36,7 +36,8 @@ beforeAll(() => {
   mkdirSync(join(root, 'dist/left'), { recursive: true });
   for (const name of ['left/left.js', 'page/left.js', 'left.js']) writeFileSync(join(root, 'dist', name), '');
   execFileSync(process.execPath, [join(root, '.config/build.mjs')]);
-  execFileSync(process.execPath, [join(root, '.config/release/pack.mjs'), release]);
+  const pack = join(root, '.config/release/pack.mjs');
+  execFileSync(process.execPath, [pack, release, '--url', 'https://example.org/v1']);
   npm('install', '--global', '--silent', archive);
 });
 
@@ -72,7 +73,7 @@ describe('the package', () => {
       ),
       ...['man/cai.1', 'package.json'],
     ]);
-    expect(inSource.length).toBeLessThan(30);
+    expect(inSource.length).toBeLessThan(40);
     expect(bytes).toBeLessThan(8_000_000);
   });
 
@@ -109,6 +110,12 @@ describe('the package', () => {
     await run(['--version']);
 
     expect(statSync(cache).ino).toBe(ino);
+  });
+
+  test('is loaded by the formula of Homebrew from the address that was given', () => {
+    expect(readFileSync(join(release, 'containai.rb'), 'utf8')).toContain(
+      `  homepage "https://example.org/v1/"\n  url "https://example.org/v1/containai-${version}.tgz"\n`,
+    );
   });
 
   test('has a manual page, with the help of every command', () => {

@@ -1,7 +1,10 @@
-/** What is made of the package for those who do not use npm, and for registries. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+/**
+ * `npm run release -- --dry-run` on a clean checkout: all that it makes for people and for registries. In the single files
+ * for other machines a program that does nothing stands for Node; `single.test.ts` has one of macOS.
+ */
+import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { version } from '../../package.json';
 import { commandOf } from '../../src/agent/registry/installation';
@@ -9,17 +12,12 @@ import { readEntry } from '../../src/agent/registry/entry';
 import { newFolder } from '../support/temp-folder';
 
 const root = resolve(__dirname, '../..');
-const scripts = join(root, '.config/release');
-const release = newFolder();
-const stage = newFolder();
-const single = join(newFolder(), 'cai');
-const deb = join(release, 'cai.deb');
+const checkout = newFolder();
+const release = join(checkout, 'release');
+const tarball = join(release, `containai-${version}.tgz`);
+const deb = join(release, 'cai-linux-x64.deb');
+let dryRun: SpawnSyncReturns<string>;
 
-/** A module of the release's, run with one argument; resolves with what it prints. */
-const made = (module: string, make: string, argument: object): string => {
-  const program = `import { ${make} } from ${JSON.stringify(join(scripts, module))}; process.stdout.write(${make}(${JSON.stringify(argument)}) ?? '');`;
-  return execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
-};
 /** The checker of such files, if this machine has it. */
 const check = (program: string, ...args: string[]): { status: number | null; output: string } | undefined => {
   const { error, status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
@@ -27,14 +25,104 @@ const check = (program: string, ...args: string[]): { status: number | null; out
   process.stderr.write(`not checked by ${program}: ${error.message}\n`);
   return undefined;
 };
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) =>
+    statSync(join(folder, each)).isFile(),
+  );
+
+/** Makes a clean checkout of what is here. */
+function checkOut(): void {
+  const isLeftOut = (path: string): boolean => ['.git', 'node_modules', 'release'].includes(basename(path));
+  for (const each of readdirSync(root).filter((name) => !isLeftOut(name)))
+    cpSync(join(root, each), join(checkout, each), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', checkout, '-c', 'user.name=me', '-c', 'user.email=me@example.org', ...args]);
+  git('init', '--quiet');
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'All of it');
+}
+
+/** A package with Node, below a new folder. */
+function packageWith(node: Buffer): string {
+  const folder = newFolder();
+  mkdirSync(join(folder, 'package/bin'), { recursive: true });
+  writeFileSync(join(folder, 'package/bin/node'), node, { mode: 0o755 });
+  writeFileSync(join(folder, 'package/LICENSE'), '');
+  return folder;
+}
+
+/** A folder for PATH with an npm that has the Node of this process, and a program that does nothing for other machines. */
+function npmWithoutOthers(): string {
+  const own = packageWith(readFileSync(process.execPath));
+  const fuse = Buffer.from('NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:0');
+  const other = packageWith(Buffer.concat([readFileSync('/bin/true'), fuse]));
+  const npm = execFileSync('which', ['npm'], { encoding: 'utf8' }).trim();
+  const script = `#!/bin/sh
+case "$*" in
+  'pack --silent node-linux-${process.arch}@'*) folder='${own}' ;;
+  'pack --silent node-'*) folder='${other}' ;;
+  *) exec '${npm}' "$@" ;;
+esac
+tar -c -C "$folder" package | gzip -1 >node.tgz && echo node.tgz
+`;
+  const programs = newFolder();
+  writeFileSync(join(programs, 'npm'), script, { mode: 0o755 });
+  return programs;
+}
 
 beforeAll(() => {
-  execFileSync(process.execPath, [join(scripts, 'pack.mjs'), release]);
-  const tarball = join(release, `containai-${version}.tgz`);
-  execFileSync('tar', ['-xzf', tarball, '-C', stage, '--strip-components=1']);
-  // What is in it is for the tests of the single file.
-  writeFileSync(single, '#!/bin/sh\n', { mode: 0o755 });
-  made('deb.mjs', 'makeDeb', { file: deb, single, arch: 'x64', stage, version });
+  checkOut();
+  dryRun = spawnSync('npm', ['run', '--silent', 'release', '--', '--dry-run'], {
+    cwd: checkout,
+    env: { ...process.env, PATH: `${npmWithoutOthers()}:${process.env.PATH}`, DEBEMAIL: 'me@example.org' },
+    encoding: 'utf8',
+  });
+});
+
+describe('npm run release -- --dry-run', () => {
+  test('makes all that people install, and finds nothing missing', () => {
+    const { status, stdout, stderr } = dryRun;
+
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.not.stringContaining('release:') as string,
+    });
+    expect(stdout).toMatch(new RegExp(`^release: version ${version} is in ${release}$`, 'm'));
+    expect(filesIn(release).sort()).toEqual([
+      'SHA256SUMS',
+      'SHA256SUMS.sig',
+      ...['agent.json', 'icon.svg'].map((name) => `acp-registry/containai/${name}`),
+      'allowed_signers',
+      ...['arm64', 'arm64.deb', 'x64', 'x64.deb'].map((name) => `cai-linux-${name}`),
+      ...['arm64', 'x64'].map((name) => `cai-macos-${name}`),
+      basename(tarball),
+      'containai.rb',
+      'install.sh',
+    ]);
+  });
+
+  test('has the sum of each file, which is signed', () => {
+    const sums = readFileSync(join(release, 'SHA256SUMS'));
+    const summed = sums.toString().trim().split('\n');
+    const rest = ['SHA256SUMS', 'SHA256SUMS.sig'];
+    const signers = ['-I', 'containai', '-f', 'allowed_signers', '-s', 'SHA256SUMS.sig'];
+    const verify = (input: Buffer) =>
+      spawnSync('ssh-keygen', ['-Y', 'verify', '-n', 'containai', ...signers], { cwd: release, input });
+
+    expect(summed.map((line) => line.split('  ')[1])).toEqual(
+      filesIn(release)
+        .filter((each) => !rest.includes(each))
+        .sort(),
+    );
+    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release });
+    expect(verify(sums).status).toBe(0);
+    expect(verify(Buffer.concat([sums, Buffer.from('\n')])).status).not.toBe(0);
+  });
+
+  test('leaves no tag', () => {
+    expect(execFileSync('git', ['-C', checkout, 'tag', '--list'], { encoding: 'utf8' })).toBe('');
+  });
 });
 
 describe('the Debian package', () => {
@@ -44,18 +132,16 @@ describe('the Debian package', () => {
     expect(fields).toMatch(/^Package: containai$/m);
     expect(fields).toMatch(new RegExp(`^Version: ${version}$`, 'm'));
     expect(fields).toMatch(/^Architecture: amd64$/m);
+    expect(fields).toMatch(/^Maintainer: The developers of cai <me@example\.org>$/m);
     expect(fields).toMatch(/^Depends: git, /m);
   });
 
   test('has the program, completions, the manual page and the licences, which everybody can read', () => {
     const target = newFolder();
     execFileSync('dpkg-deb', ['--extract', deb, target]);
-    const files = readdirSync(target, { recursive: true, withFileTypes: true })
-      .filter((each) => each.isFile())
-      .map((each) => join(each.parentPath, each.name).slice(target.length + 1));
     const listing = execFileSync('dpkg-deb', ['--contents', deb], { encoding: 'utf8' }).trim().split('\n');
 
-    expect(files.sort()).toEqual([
+    expect(filesIn(target).sort()).toEqual([
       'usr/bin/cai',
       'usr/share/bash-completion/completions/cai',
       ...['LICENCES.gz', 'changelog.gz', 'copyright'].map((each) => `usr/share/doc/containai/${each}`),
@@ -69,26 +155,21 @@ describe('the Debian package', () => {
     expect(listing.filter((line) => !/^(drwx|-rw.)r[-x].r[-x]. root\/root /.test(line))).toEqual([]);
   });
 
-  test("is what Debian's own checker accepts, but for the address that is given only for a release", () => {
+  test("is what Debian's own checker accepts", () => {
     const found = check('lintian', '--allow-root', '--fail-on', 'none', deb);
     if (found === undefined) return;
 
-    const lines = found.output.split('\n').filter((line) => /^[EW]:/.test(line));
-    expect(lines.filter((line) => !line.includes('bogus-mail-host'))).toEqual([]);
+    expect(found.output.split('\n').filter((line) => /^[EW]:/.test(line))).toEqual([]);
   });
 });
 
-test('the formula of Homebrew names the package and its sum, and is Ruby', () => {
-  const tarball = join(release, `containai-${version}.tgz`);
-  const url = `https://example.org/v${version}/containai-${version}.tgz`;
-  const formula = made('formula.mjs', 'formulaOf', { tarball, url, description: 'Run agents' });
+test('the formula of Homebrew names the package, where it is, and its sum, and is Ruby', () => {
+  const file = join(release, 'containai.rb');
   const [sum] = execFileSync('sha256sum', [tarball], { encoding: 'utf8' }).split(' ');
 
-  expect(formula).toContain(
-    `  homepage "https://example.org/v${version}/"\n  url "${url}"\n  sha256 "${sum}"\n`,
+  expect(readFileSync(file, 'utf8')).toContain(
+    `  homepage "file://${release}/"\n  url "file://${tarball}"\n  sha256 "${sum}"\n`,
   );
-  const file = join(newFolder(), 'containai.rb');
-  writeFileSync(file, formula);
   const syntax = check('ruby', '-wc', file);
   if (syntax !== undefined) expect(syntax).toEqual({ status: 0, output: 'Syntax OK\n' });
 });
@@ -109,35 +190,34 @@ test('the entry of the ACP registry is one that we would install, with an icon i
 });
 
 describe('npm run release', () => {
-  const program = join(scripts, 'release.mjs');
-  const run = (...args: string[]) => spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' });
+  const scripts = '.config/release';
+  const run = (folder: string, ...args: string[]) => {
+    const { DEBEMAIL: _, ...env } = process.env;
+    return spawnSync(process.execPath, [join(folder, scripts, 'release.mjs'), ...args], {
+      env,
+      encoding: 'utf8',
+    });
+  };
 
   test('needs an address and a key', () => {
-    const { status, stderr } = run('--dry-run');
+    const { status, stderr } = run(root);
 
     expect(status).toBe(2);
     expect(stderr).toBe(
-      'release needs --url URL, from which people load the files, and --key FILE, the SSH key that signs\n',
+      'release needs --url URL, from which people load the files, and --key FILE, the SSH key that signs; or --dry-run\n',
     );
   });
 
   test('makes nothing of a version without a date, or of changes that are not committed', () => {
     const copy = newFolder();
-    mkdirSync(join(copy, '.config/release'), { recursive: true });
+    mkdirSync(join(copy, scripts), { recursive: true });
     mkdirSync(join(copy, 'docs'));
-    for (const each of ['release.mjs', 'formula.mjs'])
-      writeFileSync(join(copy, '.config/release', each), readFileSync(join(scripts, each)));
+    cpSync(join(root, scripts, 'release.mjs'), join(copy, scripts, 'release.mjs'));
     writeFileSync(join(copy, 'package.json'), JSON.stringify({ name: 'containai', version: '9.0.0' }));
     writeFileSync(join(copy, 'docs/CHANGELOG.md'), '## [Unreleased]\n');
     execFileSync('git', ['init', '--quiet', copy]);
-    const { DEBEMAIL: _, ...env } = process.env;
-    const copied = join(copy, '.config/release/release.mjs');
 
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [copied, '--url', 'https://example.org', '--key', 'k'],
-      { env, encoding: 'utf8' },
-    );
+    const { status, stderr } = run(copy, '--url', 'https://example.org', '--key', 'k');
 
     expect(status).toBe(1);
     expect(stderr.split('\n')).toEqual([
