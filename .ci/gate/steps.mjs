@@ -71,7 +71,13 @@ const onCluster = { needs: ['engine-start', 'cluster-start'], inputs: ofContaine
 
 /** @type {{ name: string, lanes: object[][] }[]} */
 export const phases = [
-  { name: 'install', lanes: [[plain('install', 600, ['npm', 'ci'])]] },
+  {
+    name: 'install',
+    lanes: [
+      [plain('install', 600, ['npm', 'ci'])],
+      [plain('programs', 300, ['node', 'test/programs.mjs'], { retry: true })],
+    ],
+  },
   {
     name: 'first word',
     lanes: [
@@ -102,7 +108,7 @@ export const phases = [
         plain('demo', 60, ['npm', 'run', '-s', '--ignore-scripts', 'demo'], { retry: true }),
         suite('agents', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:agents', '--'], 'test/agents'),
         suite('gate', 200, ofGate, 'test/gate', { inputs: ['.ci', 'package-lock.json', 'test/support'] }),
-        suite('package', 200, ['npm', 'run', '-s', '--ignore-scripts', 'test:package', '--'], 'test/package'),
+        suite('package', 400, ['npm', 'run', '-s', '--ignore-scripts', 'test:package', '--'], 'test/package'),
         suite('cuts', 600, ['npx', 'jest'], 'test/served/server/cuts.test.ts', {
           filters: ['test/served/server/cuts.test.ts'],
           env: { CAI_CUTS: '1000' },

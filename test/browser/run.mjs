@@ -4,24 +4,13 @@
  * `CAI_TEST_PICTURES=FOLDER` there are pictures of the page. The arguments are jest's.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { installPackages } from '../support/debian.mjs';
 
 const program = process.env.CAI_TEST_CHROMIUM ?? 'chromium';
 const isThere = () => spawnSync(program, ['--version', '--no-sandbox']).status === 0;
 
-function install() {
-  if (process.getuid() !== 0 || !existsSync('/etc/debian_version')) return;
-  process.stderr.write('test:page: installing chromium\n');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const packages = ['chromium', 'fonts-dejavu-core'];
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...packages]]) {
-    const { status, stdout, stderr } = spawnSync('apt-get', args, { env, encoding: 'utf8' });
-    if (status !== 0) process.stderr.write(`${stdout}${stderr}`);
-  }
-}
-
-if (!isThere()) install();
+if (!isThere()) installPackages(['chromium', 'fonts-dejavu-core']);
 if (isThere()) {
   const jest = join(import.meta.dirname, '../../node_modules/jest/bin/jest.js');
   const own = ['--testPathIgnorePatterns=/node_modules/', '--testMatch=**/test/browser/**/*.test.ts'];
