@@ -155,6 +155,22 @@ describe('the package', () => {
     );
   });
 
+  test("writes npx into an editor's settings where npx has started it, whose copy goes", () => {
+    const args = ['--yes', `--package=${archive}`, 'containai', 'setup', 'zed', '--print'];
+
+    const { stdout, stderr } = spawnSync('npx', args, { env, cwd: home, encoding: 'utf8' });
+
+    const { agent_servers: servers } = JSON.parse(stdout) as { agent_servers: object };
+    expect(Object.values(servers)).toEqual([
+      {
+        type: 'custom',
+        command: expect.stringMatching(/^\/.*\/npx$/) as string,
+        args: ['--yes', `containai@${version}`, '--acp', 'claude'],
+      },
+    ]);
+    expect(stderr).toContain('run "npm install --global containai"');
+  });
+
   test('is an entry for other programs', () => {
     const program = join(prefix, 'lib/program.mjs');
     writeFileSync(program, "import { connect } from 'containai'; console.log(typeof connect);");

@@ -18,6 +18,7 @@ import {
   stateFolder,
   workspace,
 } from './machine';
+import { platform } from './platform';
 import { offerMoves, signIns } from './sign-ins';
 
 /** In their order: a check needs only what those before it have found out. */
@@ -33,6 +34,7 @@ const looks = {
   editor,
   context,
   engine,
+  platform,
   rights,
   quota,
   shares,

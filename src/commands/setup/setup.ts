@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { unlessFails } from '../../system/unless';
 import { declare } from '../support/command';
-import { editorCommand, isOfOneVersion } from '../support/editor-command';
+import { editorCommand, transience } from '../support/editor-command';
 import { tell, writeJson } from '../support/terminal';
 import { editors, neovimLines, settingsOf } from './editors';
 import { guide } from './guide';
@@ -68,10 +68,7 @@ function setup(word: string, options: Options, host: Host): number {
     remote === undefined ? here(options, host) : there(remote, options, host);
   const entry = { ...editorCommand(args, host), ...(env && { env }) };
   if (options.undo === true) return undo(word, title, host);
-  const moves = isOfOneVersion(entry)
-    ? 'The paths name a version of Node or cai: after an update of it, run this again.'
-    : undefined;
-  const notes = [editor?.note, note, moves].filter((each) => each !== undefined);
+  const notes = [editor?.note, note, transience(entry)].filter((each) => each !== undefined);
   if (editor === undefined) {
     process.stdout.write(neovimLines(title, entry));
     notes.forEach(tell);

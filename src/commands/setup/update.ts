@@ -7,6 +7,7 @@ import { packageFile } from '../../system/files/package-file';
 import { safeProgram } from '../../system/paths/safe-program';
 import { runInteractive } from '../acp/agent-on-terminal';
 import { declare } from '../support/command';
+import { isOfNpx } from '../support/editor-command';
 
 /** Resolves with npm's exit status, or with 1 where there is something to do by hand. */
 export const run = declare({
@@ -45,7 +46,7 @@ export function wayOf(
     };
   }
   if (folder.includes('/Cellar/')) return { advice: `run "brew upgrade ${packageName}"` };
-  if (folder.includes('/_npx/')) return { advice: `npx runs the newest as ${packageName}@latest` };
+  if (isOfNpx(folder)) return { advice: `npx runs the newest as ${packageName}@latest` };
   const [, prefix] = /^(.*)\/lib\/node_modules\/[^/]+$/.exec(folder) ?? [];
   if (prefix !== undefined) return { prefix };
   if (folder.includes('/node_modules/'))

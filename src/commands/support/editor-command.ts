@@ -2,10 +2,10 @@
 import { realpathSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isSea } from 'node:sea';
-import { version } from '../../../package.json';
+import { name as packageName, version } from '../../../package.json';
 import type { Host } from '../../system/host';
 import { AgentFolders } from '../../system/paths/agent-folders';
-import { isOfNoAgent, isProgram } from '../../system/paths/safe-program';
+import { isOfNoAgent, isProgram, safeProgram } from '../../system/paths/safe-program';
 import { searchFolders } from '../../system/paths/search-path';
 import { packageFile } from '../../system/files/package-file';
 import { unlessFails } from '../../system/unless';
@@ -16,6 +16,9 @@ const desktopPath =
 
 /** The program of the single file, which needs no Node beside it, or our script. */
 const ownFile = (): string => realpathSync(isSea() ? process.execPath : packageFile('bin/cai'));
+
+/** Whether npx has started what lies there: it removes that when it likes. */
+export const isOfNpx = (path: string): boolean => path.includes('/_npx/');
 
 /** Why an editor from the desktop does not find `cai`: version managers change the PATH of shells only. */
 export function desktopProblem(): string | undefined {
@@ -39,6 +42,11 @@ interface Command {
 
 /** The program and its arguments that start `cai` with these, whatever PATH the editor has. */
 export function wholeCommand(args: readonly string[], host: Host): Command {
+  if (isOfNpx(ownFile()))
+    return {
+      command: safeProgram('npx', host) ?? 'npx',
+      args: ['--yes', `${packageName}@${version}`, ...args],
+    };
   const node = lastingPath(isSea() ? 'cai' : 'node', process.execPath, host);
   const script = isSea() ? [] : [lastingPath('cai', ownFile(), host)];
   return { command: node, args: [...script, ...args] };
@@ -60,10 +68,15 @@ function lastingPath(name: string, file: string, host: Host): string {
   return lasting.map((folder) => join(folder, name)).find(leads) ?? file;
 }
 
-/** Whether a path names the version of what it leads to, and so goes with it. */
-export function isOfOneVersion({ command, args }: Command): boolean {
+/** What becomes of such a command with time, in sentences; `undefined`: it lasts. */
+export function transience({ command, args }: Command): string | undefined {
+  if (isOfNpx(ownFile()))
+    return `npx starts version ${version} each time, and needs node on the editor's PATH. To have cai installed instead, run "npm install --global ${packageName}", and "cai setup" again.`;
   const versions = [process.versions.node, version];
-  return [command, args[0] ?? ''].some((path) =>
+  const isOfOneVersion = [command, args[0] ?? ''].some((path) =>
     path.split('/').some((part) => versions.includes(part.replace(/^v/, ''))),
   );
+  return isOfOneVersion
+    ? 'The paths name a version of Node or cai: after an update of it, run this again.'
+    : undefined;
 }

@@ -13,6 +13,9 @@ export const capabilities = {
 /** One of them. */
 export type Capability = keyof typeof capabilities;
 
+/** A product whose virtual machine an engine runs in. */
+export type VirtualMachine = 'Colima' | 'Docker Desktop' | 'OrbStack';
+
 /** What an engine is. */
 export interface EngineAbout {
   /** As people read it: `Docker 20.10.24, API 1.41, rootless`. */
@@ -29,6 +32,8 @@ export interface EngineAbout {
   readonly sharesKernel: boolean;
   /** Name of the other machine that it is on; absent: it is on this one, or in a virtual machine of it. */
   readonly machine?: string;
+  /** Whose virtual machine of this machine it is in; absent: in none that is known. */
+  readonly virtualMachine?: VirtualMachine;
   /** SELinux lets its containers use only files that are labelled for containers; absent: not so, or not known. */
   readonly isLabelled?: true;
   /** How long it can take until a container runs that was made, in milliseconds: after that it never will. */

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import type { ContainerProcess } from '../container-processes';
 import type { Labels } from '../engine';
-import type { EngineAbout, ImageInfo, InnerFile } from '../engine-info';
+import type { EngineAbout, ImageInfo, InnerFile, VirtualMachine } from '../engine-info';
 import { profileFor, profileName } from '../seccomp';
 
 /** What an engine says to a greeting. */
@@ -17,6 +17,7 @@ export interface Greeting {
 
 interface SystemInfo {
   readonly Name?: string;
+  readonly OperatingSystem?: string;
   readonly ServerVersion: string;
   readonly MemTotal: number;
   readonly NCPU: number;
@@ -61,6 +62,7 @@ export function aboutOf(
   const sharesKernel = !isElsewhere && info.KernelVersion === release();
   const hasSeccomp = security.includes('name=seccomp');
   const { seccomp, lacking } = profileFor({ isPodman, hasSeccomp, sharesKernel }, state);
+  const virtualMachine = isElsewhere ? undefined : virtualMachineOf(info);
   const product = `${isPodman ? 'podman' : 'Docker'} ${info.ServerVersion}`;
   return {
     name: `${product}, API ${apiVersion}${isRootless ? ', rootless' : ''}`,
@@ -75,6 +77,7 @@ export function aboutOf(
     ...((security.includes('name=selinux') || host?.security?.selinuxEnabled === true) && {
       isLabelled: true,
     }),
+    ...(virtualMachine && { virtualMachine }),
     ...(isElsewhere && { machine: info.Name ?? 'elsewhere' }),
     seccomp: profileName(seccomp),
     seccompNotice: lacking,
@@ -175,4 +178,10 @@ export function textOfFrames(frames: Buffer): string {
     parts.push(frames.subarray(content, start));
   }
   return Buffer.concat(parts).toString();
+}
+
+/** Two say so as the system of their engine; Colima's machine has its name, with that of a profile behind it. */
+function virtualMachineOf({ OperatingSystem: system, Name: name }: SystemInfo): VirtualMachine | undefined {
+  if (system === 'Docker Desktop' || system === 'OrbStack') return system;
+  return /^colima(-|$)/.test(name ?? '') ? 'Colima' : undefined;
 }

@@ -41,6 +41,18 @@ test.each([
   expect(aboutOf(info, greeting, { state: '/state' }, podman).isLabelled).toBe(isLabelled);
 });
 
+test.each([
+  [{ OperatingSystem: 'Docker Desktop', Name: 'docker-desktop' }, 'Docker Desktop'],
+  [{ OperatingSystem: 'OrbStack', Name: 'orbstack' }, 'OrbStack'],
+  [{ OperatingSystem: 'Ubuntu 24.04.2 LTS', Name: 'colima-work' }, 'Colima'],
+  [{ OperatingSystem: 'Debian GNU/Linux 12', Name: 'colimas' }, undefined],
+])('%j is in the virtual machine of %s', (info, product) => {
+  const greeting = { apiVersion: '1.41', isPodman: false };
+
+  expect(aboutOf(info, greeting, { state: '/state' }).virtualMachine).toBe(product);
+  expect(aboutOf(info, greeting, { state: '/state', isElsewhere: true }).virtualMachine).toBeUndefined();
+});
+
 describe('what an engine leaves out', () => {
   test('is none of it', () => {
     const info = { ServerVersion: '29', MemTotal: 1, NCPU: 2, OSType: 'linux', SecurityOptions: null, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true }; // prettier-ignore
