@@ -86,6 +86,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = Object
 const internalCommands: Readonly<Record<string, () => Promise<Command>>> = {
   bridge: () => import('./run/bridge'),
   'mock-agent': () => import('./try/mock-agent'),
+  'newest-version': () => import('./setup/newest-version'),
   terminal: () => import('./run/terminal'),
 };
 

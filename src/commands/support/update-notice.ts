@@ -1,11 +1,11 @@
 /** A look for a newer version, once a day, while a person works in a terminal. */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { name as packageName, version } from '../../../package.json';
+import { version } from '../../../package.json';
+import { ownProgram } from '../../agent/cai-program';
 import type { Host } from '../../system/host';
 import { makeFolder } from '../../system/files/make-folder';
-import { safeProgram } from '../../system/paths/safe-program';
 import { unlessFails } from '../../system/unless';
 import { tell } from './terminal';
 
@@ -19,9 +19,13 @@ const silentCommands = [
   'connect',
   'replay',
   'serve',
+  'uninstall',
   'update',
 ];
 const silentOptions = ['--help', '-h', '--quiet', '-q', '--json'];
+
+/** What the last look has found: a version, or nothing. Its time is that of the look. */
+export const newestFile = (host: Host): string => join(host.folders.state, 'newest-version');
 
 /** Whether somebody who reads stderr wants to hear of it after this command. */
 export function wantsNotice(command: string, args: readonly string[], { env }: Host): boolean {
@@ -33,7 +37,7 @@ export function wantsNotice(command: string, args: readonly string[], { env }: H
 /** Says on stderr, once, if the last look has found a newer version; else starts the next one if it is due. Never fails. */
 export function noticeUpdate(host: Host): void {
   unlessFails(() => {
-    const file = join(host.folders.state, 'newest-version');
+    const file = newestFile(host);
     const newest = unlessFails(() => readFileSync(file, 'utf8').trim()) ?? '';
     if (/^\d+\.\d+\.\d+$/.test(newest) && newest.localeCompare(version, 'en', { numeric: true }) > 0) {
       tell(`version ${newest} is out, this is ${version}: run "cai update"`);
@@ -44,21 +48,13 @@ export function noticeUpdate(host: Host): void {
   });
 }
 
-/** npm itself asks its registry, and writes into the file, whose time is that of the look. Nothing waits for it. */
+/** Another process of ours asks, `setup/newest-version.ts`. Nothing waits for it. */
 function look(file: string, host: Host): void {
   makeFolder(dirname(file));
-  const output = openSync(file, 'w', 0o600);
-  try {
-    const npm = safeProgram('npm', host);
-    if (npm === undefined) return;
-    const options = ['--fetch-timeout=10000', '--fetch-retries=0', '--no-update-notifier'];
-    // Not in the current folder: an agent may have written settings of npm there.
-    spawn(npm, ['view', packageName, 'version', ...options], {
-      ...{ cwd: '/', env: host.envForOthers, detached: true, stdio: ['ignore', output, 'ignore'] },
-    })
-      .on('error', () => undefined)
-      .unref();
-  } finally {
-    closeSync(output);
-  }
+  writeFileSync(file, '', { mode: 0o600 });
+  const [program, ...args] = ownProgram(['newest-version']);
+  // Not in the current folder, which may be removed meanwhile.
+  spawn(program, args, { cwd: '/', env: host.envForOthers, detached: true, stdio: 'ignore' })
+    .on('error', () => undefined)
+    .unref();
 }

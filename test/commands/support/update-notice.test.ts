@@ -1,18 +1,23 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, watch, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { version } from '../../../package.json';
 import { wantsNotice } from '../../../src/commands/support/update-notice';
 import { Host } from '../../../src/system/host';
+import { certificate } from '../../support/certificate';
 import { runCli, runInTerminal, userWith } from '../../support/cli';
+import { runHere } from '../../support/cli-here';
+import { elsewhere } from '../../support/elsewhere';
 import { newFolder } from '../../support/temp-folder';
 
 const newer = '98.10.0';
 const notice = `cai: version ${newer} is out, this is ${version}: run "cai update"`;
 
+const latest: RequestListener = (_request, response) =>
+  void response.end(JSON.stringify({ name: 'containai', version: newer }));
 /** npm's registry, as far as it is asked. */
 let registry: Server;
 let asked: string[] = [];
@@ -22,18 +27,15 @@ let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   symlinkSync(execFileSync('which', ['script'], { encoding: 'utf8' }).trim(), join(programs, 'script'));
-  registry = createServer(({ url }, response) => {
-    asked.push(url!);
-    const packument = {
-      name: 'containai',
-      'dist-tags': { latest: newer },
-      versions: { [newer]: { version: newer } },
-    };
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(packument));
+  registry = createServer((request, response) => {
+    asked.push(request.url!);
+    latest(request, response);
   }).listen(0, '127.0.0.1');
   await once(registry, 'listening');
   env = {
     CAI_NO_UPDATE_CHECK: '',
+    // Who has a single file may have no npm.
+    PATH: programs,
     npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`,
   };
 });
@@ -58,7 +60,7 @@ async function filled(folder: string, file: string): Promise<void> {
   }
 }
 
-test('npm is asked behind the first command, and what it says is told once, after the next', async () => {
+test('the registry is asked behind the first command, and what it says is told once, after the next', async () => {
   const { user, folder, file } = newUser();
 
   const first = await runInTerminal(['config'], user);
@@ -66,13 +68,13 @@ test('npm is asked behind the first command, and what it says is told once, afte
   const second = await runInTerminal(['config'], user);
   const third = await runInTerminal(['config'], user);
 
-  expect(asked).toEqual(['/containai']);
+  expect(asked).toEqual(['/containai/latest']);
   expect([first, second, third].map(({ status }) => status)).toEqual([0, 0, 0]);
   expect(second.stdout).toBe(`${third.stdout}${notice}\r\n`);
   expect(first.stdout).toBe(third.stdout);
 });
 
-test('npm is asked again after a day', async () => {
+test('the registry is asked again after a day', async () => {
   const { user, folder, file } = newUser();
   writeFileSync(file, '');
   utimesSync(file, new Date(), new Date(Date.now() - 25 * 60 * 60 * 1000));
@@ -80,7 +82,22 @@ test('npm is asked again after a day', async () => {
   await runInTerminal(['config'], user);
   await filled(folder, file);
 
-  expect(asked).toEqual(['/containai']);
+  expect(asked).toEqual(['/containai/latest']);
+});
+
+test('the registry is asked by the proxy and the certificates of the configuration', async () => {
+  const made = certificate('registry.npmjs.org');
+  const ca = join(newFolder(), 'ca.pem');
+  writeFileSync(ca, made.cert);
+  const { network, asked: places } = await elsewhere(made, latest);
+  const config = `[network]\nhttps_proxy = "${network.httpsProxy}"\nca_file = "${ca}"\n`;
+  const user = userWith(config);
+
+  const { status } = await runHere(['newest-version'], user);
+
+  expect(status).toBe(0);
+  expect(places).toEqual([expect.stringMatching(/^registry\.npmjs\.org:443 /)]);
+  expect(readFileSync(join(user.cwd!, '.local/state/containai/newest-version'), 'utf8')).toBe(newer);
 });
 
 test.each([version, '0.0.9', 'evil\u001b[2J', '99.0.0-rc.1'])('nothing is said of %j', async (answer) => {
@@ -91,7 +108,6 @@ test.each([version, '0.0.9', 'evil\u001b[2J', '99.0.0-rc.1'])('nothing is said o
 });
 
 test.each([
-  ['without npm', { PATH: programs }],
   ['without a registry', { npm_config_registry: 'http://127.0.0.1:9/' }],
   ['without a folder for the state', { XDG_STATE_HOME: '/dev/null' }],
 ])('a command works %s', async (_, more) => {
@@ -135,6 +151,8 @@ describe('in a terminal', () => {
     ['exec', ['--', 'true'], true],
     ['serve', [], false],
     ['connect', [], false],
+    // It would make the folder again that this has removed.
+    ['uninstall', [], false],
     ['terminal', ['token'], false],
     ['ps', [], true],
     ['ps', ['--json'], false],
