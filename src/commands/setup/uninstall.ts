@@ -1,8 +1,9 @@
 /** `cai uninstall`: removes what cai has made for this user, and says how the program itself goes. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors';
 import type { Host } from '../../system/host';
+import { removeTree } from '../../system/files/remove-tree';
 import { isInside } from '../../system/paths/is-inside';
 import { commandWord, quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
@@ -133,11 +134,12 @@ function foldersOf(host: Host): Removable[] {
   const all = [state, runtime, join(host.baseFolder('XDG_CACHE_HOME', '.cache'), 'containai')];
   return all
     .filter((folder) => folder !== undefined && existsSync(folder))
-    .map((folder) => ({ kind: 'folder', name: folder!, remove: () => removeFolder(folder!, state) }));
+    .map((folder) => ({ kind: 'folder', name: folder!, remove: () => removeFolder(folder!, host) }));
 }
 
 /** Fails if worktrees, or files that were moved aside, are still there: these, and records of them, stay. */
-function removeFolder(folder: string, state: string): void {
+async function removeFolder(folder: string, host: Host): Promise<void> {
+  const { state } = host.folders;
   const worktrees = worktreesOf(state).map((worktree) => worktree.folder);
   const kept = [
     ...worktrees.flatMap((each) => [
@@ -149,19 +151,19 @@ function removeFolder(folder: string, state: string): void {
   ].map(realOrSame);
   const real = realOrSame(folder);
   if (kept.some((each) => isInside(each, real))) {
-    removeBut(real, kept);
+    await removeBut(real, kept, host);
     throw new Error('it has what was said to stay; all else in it is gone');
   }
-  rmSync(folder, { recursive: true });
+  await removeTree(folder, host);
 }
 
 /** Removes what is in a folder, but for some paths below it; all are real paths. */
-function removeBut(folder: string, kept: readonly string[]): void {
+async function removeBut(folder: string, kept: readonly string[], host: Host): Promise<void> {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
     if (kept.includes(path)) continue;
-    if (kept.some((each) => isInside(each, path))) removeBut(path, kept);
-    else rmSync(path, { recursive: true, force: true });
+    if (kept.some((each) => isInside(each, path))) await removeBut(path, kept, host);
+    else await removeTree(path, host);
   }
 }
 

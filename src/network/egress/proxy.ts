@@ -134,6 +134,8 @@ export class EgressProxy {
   }
 
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The proxy of this machine may answer with all that it got, its password, too. Source: RFC 9110, section 9.3.8.
+    if (request.method === 'TRACE') throw new Refusal('TRACE is not passed on', 400);
     const { place, path } = targetOf(request);
     const { socket } = request;
     await this.#admit(socket, place);

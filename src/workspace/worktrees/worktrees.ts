@@ -11,8 +11,7 @@ import { CaiError, messageOf } from '../../errors';
 import type { Host } from '../../system/host';
 import { makeFolder } from '../../system/files/make-folder';
 import { AgentFolders } from '../../system/paths/agent-folders';
-import { safeProgram } from '../../system/paths/safe-program';
-import { outputOf } from '../../system/program-output';
+import { removeTree } from '../../system/files/remove-tree';
 import { quoted } from '../../system/quoted';
 import { ProcessLocks } from '../../system/process-lock';
 import { isThere } from '../../system/real-path';
@@ -73,9 +72,6 @@ export interface SessionWorkspace extends Workspace {
 
 /** Whoever works in a worktree can lock it. */
 const evenLocked = ['--force', '--force'];
-
-/** How long the files of a worktree may take to be removed, in milliseconds. */
-const removalMs = 10 * 60 * 1_000;
 
 /** The worktree that was made at that path, if it was. */
 export function worktreeAt(state: string, folder: string): Worktree | undefined {
@@ -244,11 +240,7 @@ export async function tipOf(git: HostGit, branch: string): Promise<string | unde
 export async function removeWorktree(worktree: Worktree, host: Host): Promise<boolean> {
   const { folder, repository, branch, base } = worktree;
   const git = await HostGit.at(repository, host);
-  // Unlike Node's own, it does not follow a link that an agent puts in the place of a folder meanwhile.
-  const rm = safeProgram('rm', host);
-  if (rm === undefined) throw refusal(folder, 'cannot be removed, because there is no program "rm"');
-  const options = { env: host.envForOthers, limitMs: removalMs };
-  await outputOf(rm, ['-rf', '--', folder], options).catch((reason: unknown) => {
+  await removeTree(folder, host).catch((reason: unknown) => {
     throw refusal(folder, `cannot be removed by "rm -rf": ${messageOf(reason)}`);
   });
   await git.ask(['worktree', 'remove', ...evenLocked, folder]);

@@ -464,6 +464,19 @@ describe('behind a proxy of this machine', () => {
     ]);
   });
 
+  test('nobody inside has it tell what it was sent, with its password', async () => {
+    const { port, heads } = await outer();
+    const own = await given({ allow: ['far.invalid'] }, { httpProxy: `http://me:pass@127.0.0.1:${port}` });
+
+    const said = await exchange(
+      own,
+      'TRACE http://far.invalid/ HTTP/1.1\r\nHost: x\r\nMax-Forwards: 0\r\n\r\n',
+    );
+
+    expect(said).toMatch(/^HTTP\/1\.1 400 .*TRACE is not passed on/);
+    expect(heads).toEqual([]);
+  });
+
   test('what it refuses is told, and what is not allowed does not get there', async () => {
     const { port, heads } = await outer();
     const own = await given(

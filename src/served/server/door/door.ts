@@ -200,7 +200,9 @@ export class Door {
     const token = /^Bearer +([\w.~+/-]+=*)$/i.exec(header)?.[1];
     // There is but one of each, which the rules for requests see to.
     const person = headers[this.#personHeader] as string | undefined;
-    const groups = ((headers[this.#groupsHeader] ?? '') as string).split(',').map((each) => each.trim());
+    // Node reads each byte as a character.
+    const listed = Buffer.from((headers[this.#groupsHeader] ?? '') as string, 'latin1').toString('utf8');
+    const groups = listed.split(',').map((each) => each.trim());
     if (token !== undefined) return this.admitToken(token, socket.remoteAddress ?? '', { person, groups });
     return { status: 400, text: 'The header "Authorization" must be "Bearer TOKEN".' };
   }
