@@ -42,7 +42,7 @@ export async function copyInto(paths: readonly string[], from: string, to: strin
 }
 
 /** Whether nothing has the path below `root`, whose folders above it are made. Rejects where one of them is a link. */
-async function isFree(root: string, path: string): Promise<boolean> {
+export async function isFree(root: string, path: string): Promise<boolean> {
   const names = path.split('/');
   let folder = root;
   for (const name of names.slice(0, -1)) {

@@ -18,11 +18,11 @@ import { isThere } from '../../system/real-path';
 import { recordName } from '../../system/state-folder';
 import { objectIn } from '../../system/unless';
 import { isAllowed } from '../allowed';
-import { devcontainerFiles } from '../devcontainer/find';
 import { allRecorded, forget, record, recorded } from '../records';
 import { worktreesFolder } from '../refused-root';
 import type { Workspace } from '../root';
 import { copyInto } from './copied';
+import { trustAlike } from './trusted';
 import { HostGit, writeMs } from '../host-git';
 
 /** A worktree of ours, which may be gone. */
@@ -155,20 +155,11 @@ async function checkOut(
   try {
     record(state, 'worktrees', folder, JSON.stringify({ repository, branch, base, isOfSession }));
     record(state, 'git-folders', folder, git.common);
-    trustAlike(state, repository, folder);
     await copyInto(options.copy, repository, folder);
+    await trustAlike(git, state, folder);
   } catch (reason) {
     await removeWorktree(worktree, host).catch(() => undefined);
     throw reason;
-  }
-}
-
-/** What the user trusts in the repository is trusted in the worktree: a record counts for one content alone. */
-function trustAlike(state: string, repository: string, folder: string): void {
-  for (const file of [posix.join(repository, '.containai/config.toml'), ...devcontainerFiles(repository)]) {
-    const digest = recorded(state, 'trusted', file);
-    if (digest !== undefined)
-      record(state, 'trusted', posix.join(folder, posix.relative(repository, file)), digest);
   }
 }
 
