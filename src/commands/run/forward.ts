@@ -3,6 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { constants } from 'node:os';
 import type { Host } from '../../system/host';
 import type { RunningContainer } from '../../container/provide';
+import type { Settings } from '../../container/spec/spec';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { openTunnelServer } from '../../system/streams/tunnel-server';
 import { metadataOf } from '../../workspace/devcontainer/metadata';
@@ -43,7 +44,7 @@ async function forward(named: readonly Pair[], options: TargetOptions, host: Hos
   const { container, connection } = await target.connect();
   const servers: Server[] = [];
   try {
-    const pairs = named.length > 0 ? named : portsOf(container);
+    const pairs = named.length > 0 ? named : portsOf(container, target.wanted.settings);
     // Only when all of them are there are they told.
     for (const pair of pairs) servers.push(await listen(pair, connection));
     for (const server of servers) {
@@ -59,9 +60,11 @@ async function forward(named: readonly Pair[], options: TargetOptions, host: Hos
 }
 
 /** What the container's devcontainer.json names. */
-function portsOf({ devcontainer }: RunningContainer): readonly Pair[] {
-  const { ports, otherPorts } = metadataOf(devcontainer);
-  for (const port of otherPorts) tell(`${quoted(port)} of "forwardPorts" is no port of the container`);
+function portsOf({ devcontainer }: RunningContainer, { services = [] }: Settings): readonly Pair[] {
+  const names = services.map(({ name }) => name);
+  const { ports, otherPorts } = metadataOf(devcontainer, names);
+  for (const port of otherPorts)
+    tell(`${quoted(port)} of "forwardPorts" is no port of the container or of a service beside it`);
   if (ports.length > 0) return ports.map((inside) => ({ local: inside, inside }));
   const example = 'such as "cai forward 5173"';
   throw new CaiError('USAGE', `name a port, ${example}: no devcontainer.json names one in "forwardPorts"`);

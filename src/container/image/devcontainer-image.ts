@@ -3,7 +3,7 @@ import { needsLoopback, proxyVariables } from '../../network';
 import type { HostNetwork } from '../../config/config';
 import { buildDevcontainer } from '../../workspace/devcontainer/cli';
 import type { BesideService } from '../../workspace/devcontainer/compose/beside';
-import { ignoredNotice } from '../../workspace/devcontainer/ignored';
+import { featureTitle, ignoredNotice } from '../../workspace/devcontainer/ignored';
 import { textOf } from '../../workspace/devcontainer/json';
 import { metadataLabel, metadataOf } from '../../workspace/devcontainer/metadata';
 import { CaiError } from '../../errors';
@@ -55,8 +55,9 @@ export async function buildDevcontainerImage(
   const { user, entries } = metadataOf(made.labels[metadataLabel]);
   for (const entry of entries) {
     const id = textOf(entry.id);
-    const of = id === undefined ? 'the image' : `the feature ${quoted(id)}`;
-    for (const notice of ignoredNotice(of, entry)) progress.say(notice);
+    const notices = ignoredNotice(id === undefined ? 'the image' : featureTitle(id), entry);
+    // Those of the repository's own features were said before.
+    for (const notice of notices) if (!content.ignored.includes(notice)) progress.say(notice);
   }
   return user ?? made.user ?? 'root';
 }

@@ -7,7 +7,7 @@ import { CaiError } from '../../errors';
 import { servicesBeside, type BesideService } from './compose/beside';
 import { composeProject } from './compose/project';
 import { sourcesIn, type Sources } from './dockerfile-sources';
-import { ignoredNotice } from './ignored';
+import { featureTitle, ignoredNotice } from './ignored';
 import { imageSourceOf, type BuildSource, type ImageSource } from './image-source';
 import { isObject, parseJson, type JsonObject } from './json';
 import { Snapshot } from './snapshot';
@@ -55,14 +55,14 @@ export function readDevcontainer(root: string, file: string, localEnv: LocalEnv)
   const beside = project && servicesBeside(project, usable, file, (build) => addBuild(files, build));
   const folder = posix.dirname(file);
   if (folder !== root) files.addAll(folder);
-  for (const feature of localFeatures(settings)) files.addAll(posix.resolve(folder, feature));
+  const ofFeatures = localFeatures(settings).flatMap((name) => addFeature(files, folder, name));
   if ('dockerfile' in source) addBuild(files, source);
   const digest = files.digest(file);
   return {
     ...{ file, root, text, source, files, digest },
     settings: beside === undefined ? settings : withVariables(settings, beside.env),
     services: (beside?.services ?? []).map((each) => withImage(each, digest, root)),
-    ignored: [...ignoredNotice(quoted(file), settings), ...(beside?.notices ?? [])],
+    ignored: [...ignoredNotice(quoted(file), settings), ...ofFeatures, ...(beside?.notices ?? [])],
   };
 }
 
@@ -84,6 +84,15 @@ function withImage(service: BesideService, digest: string, root: string): Beside
 
 function localFeatures({ features }: JsonObject): string[] {
   return isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
+}
+
+/** A sentence for what is ignored of it. */
+function addFeature(files: Snapshot, folder: string, name: string): string[] {
+  const place = posix.resolve(folder, name);
+  files.addAll(place);
+  const file = posix.join(place, 'devcontainer-feature.json');
+  const text = files.addText(file);
+  return text === undefined ? [] : ignoredNotice(featureTitle(name), parseJson(text, file));
 }
 
 function addBuild(files: Snapshot, { dockerfile, context }: BuildSource): void {

@@ -18,6 +18,11 @@ export function ignoredKeys(settings: JsonObject): string[] {
   return [...keys, ...ofBuild.map((key) => `build.${key}`)];
 }
 
+/** What a feature is called there, by the name that a devcontainer.json has for it. */
+export function featureTitle(name: string): string {
+  return `the feature ${quoted(name)}`;
+}
+
 /** A sentence for all that is ignored; none where nothing is. `whose`: the file, or the feature. */
 export function ignoredNotice(whose: string, settings: JsonObject): string[] {
   const keys = ignoredKeys(settings);

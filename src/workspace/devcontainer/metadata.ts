@@ -37,17 +37,18 @@ export interface Metadata {
   readonly entries: readonly JsonObject[];
 }
 
-/** A label that is no metadata says nothing. */
-export function metadataOf(label: string | undefined): Metadata {
+/** A label that is no metadata says nothing. `services`: names of those that share the network of the container. */
+export function metadataOf(label: string | undefined, services: readonly string[] = []): Metadata {
   const value = unlessFails(() => JSON.parse(label ?? '[]') as Json) ?? [];
   const entries = [value].flat().filter(isObject);
   const last = (key: string) => entries.map((entry) => textOf(entry[key])).findLast(Boolean);
   const ports = [...new Set(entries.flatMap(({ forwardPorts = [] }) => [forwardPorts].flat()))];
+  const inside = (port: Json) => numberOf(port, ['localhost', '127.0.0.1', ...services]);
   return {
     user: last('remoteUser') ?? last('containerUser'),
     hooks: hookNames.flatMap((name) => entries.flatMap((entry) => hookIn(name, entry[name]))),
-    ports: [...new Set(ports.flatMap((port) => numberOf(port) ?? []))],
-    otherPorts: ports.flatMap((port) => (numberOf(port) === undefined ? (wordOf(port) ?? []) : [])),
+    ports: [...new Set(ports.flatMap((port) => inside(port) ?? []))],
+    otherPorts: ports.flatMap((port) => (inside(port) === undefined ? (wordOf(port) ?? []) : [])),
     entries,
   };
 }
@@ -90,8 +91,9 @@ function argvOf(value: Json | undefined): [string, ...string[]] | undefined {
   return program === undefined || program === '' ? undefined : [program, ...rest];
 }
 
-function numberOf(port: Json): number | undefined {
-  const [, digits = ''] = /^(?:(?:localhost|127\.0\.0\.1):)?(\d{1,5})$/.exec(wordOf(port) ?? '') ?? [];
+function numberOf(port: Json, hosts: readonly string[]): number | undefined {
+  const [, host, digits = ''] = /^(?:([^:]+):)?(\d{1,5})$/.exec(wordOf(port) ?? '') ?? [];
   const number = Number(digits);
-  return digits !== '' && number >= 1 && number <= 65_535 ? number : undefined;
+  const isOurs = host === undefined || hosts.includes(host);
+  return isOurs && number >= 1 && number <= 65_535 ? number : undefined;
 }

@@ -1,4 +1,4 @@
-import fs, { appendFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import fs, { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSettings } from '../../../src/workspace/devcontainer/build-settings';
 import { describeDevcontainer } from '../../../src/workspace/devcontainer/describe';
@@ -105,6 +105,24 @@ describe('readDevcontainer', () => {
     appendFileSync(join(root, long), '');
 
     expect([...read(root).files.files.keys()]).toContain(long);
+  });
+
+  test('names what a feature of the repository asks for', () => {
+    const root = newProject();
+    const asked = {
+      id: 'own',
+      privileged: true,
+      capAdd: ['SYS_ADMIN'],
+      mounts: ['source=/'],
+      entrypoint: '/x',
+    };
+    writeFileSync(join(root, '.devcontainer/own/devcontainer-feature.json'), JSON.stringify(asked));
+
+    expect(read(root).ignored).toEqual([
+      expect.stringMatching(
+        /^the feature "\.\/own": "privileged", "capAdd", "mounts" and "entrypoint" are ignored: /,
+      ),
+    ]);
   });
 
   test('reads no more than the files that are named where the file lies in the root', () => {

@@ -36,6 +36,11 @@ describe('metadataOf', () => {
     ]);
   });
 
+  test('takes a port of a service beside the container for one of its own', () => {
+    const { ports, otherPorts } = metadataOf(label, ['db']);
+    expect({ ports, otherPorts }).toEqual({ ports: [80, 3_000, 5_432], otherPorts: ['0'] });
+  });
+
   test.each([[undefined], [''], ['no JSON'], ['1'], ['[1, null]']])('takes %j for nothing', (text) => {
     expect(metadataOf(text)).toMatchObject({ user: undefined, hooks: [], ports: [] });
   });
