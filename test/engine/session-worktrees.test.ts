@@ -1,6 +1,7 @@
 /** Sessions of one repository, each in a worktree with a container of its own. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasDevcontainers, inside, marked, newProject, removeImages, trust } from './devcontainers';
 import { Editor } from './editor';
 import { provideImages } from './model';
 import { buildTimeoutMs } from './place';
@@ -26,9 +27,11 @@ let cai: Cai;
 let repository: string;
 let editor: Editor;
 beforeAll(() => provideImages('claude'), buildTimeoutMs);
+afterAll(removeImages);
 beforeEach(async () => {
+  const command = `command = ["node", "-e", ${JSON.stringify(agent)}]\n`;
   cai = new Cai(
-    `[agents.claude]\ncommand = ["node", "-e", ${JSON.stringify(agent)}]\n[worktrees]\nper_session = true\ncopy = [".env"]\n`,
+    `[agent]\ndefault = "plain"\n[agents.claude]\n${command}[agents.plain]\n${command}[worktrees]\nper_session = true\ncopy = [".env"]\n`,
   );
   nameAuthor(cai);
   repository = newRepository(cai, 'shop');
@@ -37,8 +40,9 @@ beforeEach(async () => {
   await enter();
 });
 
-async function enter(): Promise<void> {
-  editor = Editor.start(cai, 'claude', { cwd: repository });
+/** The agent `plain` needs no packages in its image. */
+async function enter(agent: 'claude' | 'plain' = 'claude'): Promise<void> {
+  editor = Editor.start(cai, agent, { cwd: repository });
   // Notes are then no messages of the agent.
   await editor.initialize({ session: { notices: {} } });
 }
@@ -82,3 +86,31 @@ test('neither sees what the other does; commits arrive as branches, and what is 
   await leave();
   expect(folders.map((folder) => existsSync(folder))).toEqual([true, false]);
 });
+
+(hasDevcontainers ? test : test.skip)(
+  'each has the development container that the user trusts, with files of it that git ignores',
+  async () => {
+    await leave();
+    const compose = { services: { app: { build: '.devcontainer', env_file: 'app.env' } } };
+    const files = {
+      ...marked,
+      'compose.yml': compose,
+      '.gitignore': 'app.env\n',
+      'app.env': 'GREETING=hello\n',
+    };
+    newProject({ dockerComposeFile: '../compose.yml', service: 'app' }, files, repository);
+    git(cai, '-C', repository, 'add', '.');
+    git(cai, '-C', repository, 'commit', '--quiet', '--message', 'container');
+    await trust(cai, repository);
+    await inside(cai, repository, 'true');
+
+    await enter('plain');
+    const session = await editor.newSession(repository);
+
+    expect(await prints(session, 'ls /from-devcontainer; echo $GREETING; git status --short')).toBe(
+      '/from-devcontainer\nhello',
+    );
+    await leave();
+  },
+  buildTimeoutMs,
+);

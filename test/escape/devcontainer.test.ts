@@ -1,4 +1,5 @@
 /** Attacks by a repository with its devcontainer.json, and by an agent that writes to it. */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { base, devcontainerFile, hasDevcontainers, inside, marked, newProject, newUser, removeImages, trust, whose } from '../engine/devcontainers'; // prettier-ignore
@@ -21,6 +22,15 @@ const describeIfBuilt = hasDevcontainers ? describe : describe.skip;
 async function used(workspace: string): Promise<string | undefined> {
   const { text } = await inside(cai, workspace, whose);
   return reachedIf(text !== 'ours', text);
+}
+
+/** What the container of a workspace has that only its user could give it. */
+async function excessOf(workspace: string): Promise<string | undefined> {
+  const id = await docker('ps', '--quiet', '--filter', `label=containai.workspace=${workspace}`);
+  const format =
+    '{{.HostConfig.Privileged}} {{.HostConfig.CapAdd}} {{.HostConfig.NetworkMode}} {{range .Mounts}}{{.Destination}} {{end}}';
+  const made = await docker('inspect', '--format', format, id);
+  return reachedIf(!made.startsWith('false [] none ') || made.includes('/host'), made);
 }
 
 describeIfBuilt('a repository asks for more by its devcontainer.json', () => {
@@ -53,11 +63,34 @@ describeIfBuilt('a repository asks for more by its devcontainer.json', () => {
       const { text, stderr } = await inside(cai, workspace, whose);
       if (text !== 'theirs' || !stderr.includes('"runArgs" and "mounts" are ignored'))
         throw new Error(stderr);
-      const id = await docker('ps', '--quiet', '--filter', `label=containai.workspace=${workspace}`);
-      const format =
-        '{{.HostConfig.Privileged}} {{.HostConfig.CapAdd}} {{.HostConfig.NetworkMode}} {{range .Mounts}}{{.Destination}} {{end}}';
-      const made = await docker('inspect', '--format', format, id);
-      return reachedIf(!made.startsWith('false [] none ') || made.includes('/host'), made);
+      return await excessOf(workspace);
+    },
+    buildTimeoutMs,
+  );
+
+  attempt(
+    'a feature of a repository gives the container rights or a mount, or has a program run before any other',
+    async () => {
+      const feature = {
+        ...{ id: 'own', version: '1.0.0', privileged: true, capAdd: asked.capAdd, init: true },
+        mounts: [{ source: '/etc', target: '/host-etc', type: 'bind' }],
+        entrypoint: '/own-entrypoint',
+      };
+      const install = `printf '#!/bin/sh\ntouch /tmp/entered\nexec "$@"\n' > /own-entrypoint; chmod 755 /own-entrypoint\n`;
+      const workspace = newProject(
+        { features: { './own': {} } },
+        {
+          ...marked,
+          '.devcontainer/own/devcontainer-feature.json': feature,
+          '.devcontainer/own/install.sh': install,
+        },
+      );
+      const told = (await trust(cai, workspace)).stdout.toString();
+      const { text, stderr } = await inside(cai, workspace, `ls /own-entrypoint /tmp/entered; ${whose}`);
+      const named = '"./own": "privileged", "capAdd", "mounts" and "entrypoint" are ignored';
+      if (text.replace('/tmp/entered\n', '') !== '/own-entrypoint\ntheirs' || !told.includes(named))
+        throw new Error(`${text} ${told} ${stderr}`);
+      return reachedIf(text.includes('entered'), text) ?? (await excessOf(workspace));
     },
     buildTimeoutMs,
   );
@@ -133,6 +166,26 @@ describeIfBuilt('a repository or an agent has another environment used than the 
       return (await used(workspace)) ?? reachedIf(status === 0, 'cai trust agreed to it');
     },
     buildTimeoutMs,
+  );
+
+  attempt(
+    'a Compose file that is a pipe or a link hangs the question for trust, or has a file of the host read',
+    async () => {
+      const secret = join(cai.home, 'compose-secret');
+      ownFile(secret, '{ services: { app: { image: a }, SECRET: { image: a, privileged: true } } }');
+      const asked = [
+        (path: string) => execFileSync('mkfifo', ['--mode=666', path]),
+        (path: string) => symlinkSync(secret, path),
+      ].map(async (make) => {
+        const workspace = newProject({ dockerComposeFile: '../compose.yml', service: 'app' });
+        make(join(workspace, 'compose.yml'));
+        const { stdout, stderr } = await cai.run(['trust', '--yes', workspace]);
+        if (!stderr.includes('compose.yml')) throw new Error(stderr);
+        return stdout.toString() + stderr;
+      });
+      const told = (await Promise.all(asked)).join('');
+      return reachedIf(told.includes('SECRET'), told);
+    },
   );
 
   attempt(

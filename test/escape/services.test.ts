@@ -161,6 +161,21 @@ describeIfBuilt('a Compose project', () => {
   );
 
   attempt(
+    'a Compose project that nobody trusts starts a service',
+    async () => {
+      const workspace = project();
+      const { text } = await inside(
+        newUser(),
+        workspace,
+        'getent hosts cache; ls /from-devcontainer || true',
+      );
+      const found = await serviceOf({ workspace });
+      return reachedIf(text !== '' || found !== '', `${text} ${found}`);
+    },
+    buildTimeoutMs,
+  );
+
+  attempt(
     'an agent has a service or a mount by what it writes into a Compose file or .env',
     async () => {
       const user = newUser();
