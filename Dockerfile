@@ -31,8 +31,8 @@ RUN set -eu; \
     chmod +x /usr/sbin/policy-rc.d; \
     apt-get -o Acquire::Retries=3 update; \
     DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends \
-      bash build-essential ca-certificates curl file gh git jq less make openssh-server patch perl pkg-config procps \
-      python3 python3-pip python3-venv ripgrep unzip vim-tiny wget xz-utils ${APT}; \
+      bash build-essential ca-certificates curl file gh git jq less make openssh-server patch perl pipx pkg-config \
+      procps python3 python3-pip python3-venv ripgrep unzip vim-tiny wget xz-utils ${APT}; \
     rm -rf /etc/ssh/ssh_host_* /usr/sbin/policy-rc.d /var/cache/apt/* /var/cache/debconf/*-old \
       /var/lib/apt/lists/* /var/log/*; \
     chmod 0711 /usr/sbin/sshd; \
@@ -56,6 +56,23 @@ RUN set -eu; \
       if [ -s /run/cai-build/ca.pem ]; then export NODE_EXTRA_CA_CERTS=/run/cai-build/ca.pem; fi; \
       NPM_CONFIG_USERCONFIG=/run/cai-build/npmrc \
         npm install --global --no-audit --no-fund --no-update-notifier ${NPM}; \
+    fi
+
+# Who asks for root is told what to do instead.
+RUN set -eu; \
+    if ! command -v sudo > /dev/null; then \
+      printf '#!/bin/sh\necho "%s" >&2\nexit 1\n' "sudo: nobody becomes root in this container. The user of \
+this machine adds Debian packages by 'cai image add PACKAGE' and 'cai build AGENT', and all else by a Dockerfile, as \
+docs/containers.md of containai tells: say what is missing." > /usr/local/bin/sudo; \
+      chmod 755 /usr/local/bin/sudo; \
+    fi
+
+# The container is the sandbox. Programs that look for Chrome find Chromium.
+RUN set -eu; \
+    if [ -d /etc/chromium.d ]; then \
+      echo 'CHROMIUM_FLAGS="$CHROMIUM_FLAGS --no-sandbox"' > /etc/chromium.d/cai; \
+      mkdir -p /opt/google/chrome; \
+      ln -s /usr/bin/chromium /opt/google/chrome/chrome; \
     fi
 
 # Agents that replace themselves would do so in one container only, and without being asked.

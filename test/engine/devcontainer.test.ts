@@ -109,6 +109,12 @@ describeIfBuilt('a development container', () => {
     ).toBe('agent\ntool\ntool');
   });
 
+  test('tells who asks for root what to do instead', async () => {
+    expect(await prints(workspace, 'sudo true 2>&1 || true')).toMatch(
+      /^sudo: nobody becomes root .*'cai trust'/,
+    );
+  });
+
   test('has what it says to cai in effect', async () => {
     const id = await docker('ps', '--quiet', '--filter', `label=containai.workspace=${workspace}`);
 

@@ -161,11 +161,17 @@ describe('an image that is built', () => {
   });
 
   test('has what agents and we need', async () => {
-    const programs = ['/usr/sbin/sshd', '/usr/bin/perl', ...'bash cc curl file gh git jq less make node npm patch pip3 pkg-config ps python3 rg unzip uv vi wget xz'.split(' ')]; // prettier-ignore
+    const programs = ['/usr/sbin/sshd', '/usr/bin/perl', ...'bash cc curl file gh git jq less make node npm patch pip3 pipx pkg-config ps python3 rg unzip uv vi wget xz'.split(' ')]; // prettier-ignore
 
     const missing = `for each in ${programs.join(' ')}; do command -v $each > /dev/null || echo $each; done`;
 
     expect(await inside('sh', '-c', `${missing}; test -d /run/sshd || echo /run/sshd`)).toBe('');
+  });
+
+  test('tells who asks for root what to do instead', async () => {
+    expect(await inside('sh', '-c', 'sudo apt-get install x 2>&1 || echo "status $?"')).toMatch(
+      /^sudo: nobody becomes root .*'cai image add PACKAGE' .*\nstatus 1$/,
+    );
   });
 
   test('has what the configuration adds, from Debian and from npm', async () => {

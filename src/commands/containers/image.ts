@@ -9,12 +9,13 @@ import { declare } from '../support/command';
 import { addToConfig } from '../support/edit-config';
 import { tell } from '../support/terminal';
 
-/** Debian's packages for a language, by the name that people know. */
+/** Debian's packages for a purpose, by the name that people know. */
 export const presets: Readonly<Record<string, readonly string[]>> = {
-  python: ['python3-dev', 'python3-pytest', 'pipx'],
+  python: ['python3-dev', 'python3-pytest'],
   go: ['golang'],
   rust: ['cargo', 'rustc', 'rustfmt', 'rust-clippy'],
   java: ['default-jdk-headless', 'maven'],
+  browser: ['chromium', 'fonts-liberation', 'fonts-noto-color-emoji'],
 };
 
 export const run = declare({

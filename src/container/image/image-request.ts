@@ -15,6 +15,11 @@ import { reading } from '../../system/unless';
 import { worktreeAt } from '../../workspace/worktrees/worktrees';
 import { environmentTagOf, shortHash, type ImageOwner } from './image-tag';
 
+/** The Dockerfile of the environment ends so where Chromium is installed: others find it by these variables. */
+const browserVariables = `
+ENV CHROME_BIN=/usr/bin/chromium CHROME_PATH=/usr/bin/chromium PUPPETEER_EXECUTABLE_PATH=/usr/bin/chromium
+`;
+
 /** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
   readonly network: HostNetwork;
@@ -99,7 +104,8 @@ function madeFromOf({ content, localEnv }: DevcontainerRequest): string {
  */
 export function readRecipe({ packages, image, installation, devcontainer, madeFrom }: ImageRequest) {
   const read = (name: string) => readFileSync(packageFile(name), 'utf8');
-  const dockerfile = read('Dockerfile');
+  const hasBrowser = image.apt.some((each) => /^chromium(?:=|$)/.test(each));
+  const dockerfile = read('Dockerfile') + (hasBrowser ? browserVariables : '');
   const agentDockerfile = read('src/container/image/agent.Dockerfile');
   const npmInstall = read('src/container/image/npm-install.cjs');
   const installer = installation && read('src/container/image/registry-agent.sh');

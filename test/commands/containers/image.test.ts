@@ -40,7 +40,7 @@ describe('cai image add', () => {
     [['add', '-y'], /unknown option/],
     [
       ['add', 'No Package'],
-      /"No Package" is neither a Debian package name nor one of python, go, rust, java$/,
+      /"No Package" is neither a Debian package name nor one of python, go, rust, java, browser$/,
     ],
     [['add', 'toString'], /"toString" is neither/],
     [['remove', 'go'], /"cai image remove" is not a command/],

@@ -58,6 +58,15 @@ describe('imageRequestOf', () => {
     expect(imageRequestOf(host, own, '/w', 'claude')).not.toHaveProperty('repository');
   });
 
+  test.each([
+    [['chromium=1.2'], true],
+    [['chromium-l10n'], false],
+  ])('has the variables of a browser only with one: %j', (apt, isThere) => {
+    const config = loadConfig(host);
+    const request = imageRequestOf(host, { ...config, image: { ...config.image, apt } }, '/w', 'claude');
+    expect(readRecipe(request).environment.dockerfile.includes('PUPPETEER')).toBe(isThere);
+  });
+
   test('gives a worktree the image of its repository, unless its own configuration has a say in it', () => {
     const repository = newRoot({ '.devcontainer.json': { image: 'debian' } });
     const tree = newRoot({ '.devcontainer.json': { image: 'debian' } });
