@@ -1,7 +1,7 @@
 /** That `deploy/` serves clients elsewhere: any replica reaches every agent, and none of them is missed when it is gone. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Editor } from '../engine/editor';
 import { modelConfig, modelEnv, modelPort, provideImages } from '../engine/model';
@@ -159,10 +159,20 @@ async function lead(port: number, replica: string): Promise<void> {
   await forward.says('Forwarding');
 }
 
+/** A workspace on the claim, cloned as docs/serve.md says: from a repository that has the model. */
+async function cloned(name: string, replica: string): Promise<string> {
+  const [repository, workspace] = [`/tmp/${basename(name)}.git`, `/workspaces/${name}`];
+  const head = 'commit refs/heads/main\ncommitter Ann <ann@example.com> 0 +0000\ndata 0\n\n';
+  const file = `M 100644 inline fake-model.mjs\ndata ${Buffer.byteLength(fakeModel)}\n${fakeModel}\n`;
+  await run(replica, ['git', 'init', '--quiet', '--bare', '--initial-branch=main', repository]);
+  await run(replica, ['git', '-C', repository, 'fast-import', '--quiet'], `${head}${file}`);
+  await run(replica, ['git', 'clone', '--quiet', repository, workspace]);
+  return workspace;
+}
+
 /** An agent for a new workspace on the claim, which has a model for as long as that replica lives. */
 async function newWorkspace(name: string, replica: string): Promise<string> {
-  const workspace = `/workspaces/${name}`;
-  await run(replica, ['sh', '-c', 'mkdir "$1" && cat >"$1/fake-model.mjs"', 'sh', workspace], fakeModel);
+  const workspace = await cloned(name, replica);
   const inContainer = ['-e', `FAKE_MODEL_PORT=${modelPort}`, '--', 'node', 'fake-model.mjs'];
   const exec = ['cai', 'exec', '--workspace', workspace, '--agent', 'claude', ...inContainer];
   const model = start('exec', '--stdin', '--container=serve', replica, '--', ...exec);
@@ -172,7 +182,7 @@ async function newWorkspace(name: string, replica: string): Promise<string> {
 
 test('a client goes on at another replica when its own is gone: with the same session, in the same pod', async () => {
   const [first, second] = (await replicas()) as [string, string];
-  const workspace = await newWorkspace('shop', second);
+  const workspace = await newWorkspace('ann/shop', second);
   await lead(ports[0]!, first);
   const editor = await Editor.connect(cai, `http://127.0.0.1:${ports[0]}`);
   const session = await editor.newSession(workspace);
@@ -200,10 +210,10 @@ test('two replicas work side by side, and of two that ask for the same workspace
     return editor;
   });
   const editors = await Promise.all(clients);
-  await run(both[0], ['mkdir', '/workspaces/common']);
+  const common = await cloned('common', both[0]);
   const before = await agents();
 
-  await Promise.all(editors.map((editor) => editor.newSession('/workspaces/common')));
+  await Promise.all(editors.map((editor) => editor.newSession(common)));
 
   expect((await agents()).length).toBe(before.length + 1);
 });
