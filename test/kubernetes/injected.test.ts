@@ -4,9 +4,12 @@ import type { Engine } from '../../src/container/engine/engine';
 import { buildTimeoutMs } from '../engine/place';
 import { folder, newWorkspace, ownFile } from '../engine/support';
 import { InjectingFront } from './injecting-front';
+import { kubectl } from './kubectl';
 import { connect, nodePlan, Place } from './place';
 import { ClusterUser } from './user';
 
+/** A class of pods, which is the whole cluster's. */
+const priority = `cai-injected-${process.pid}`;
 let place: Place;
 let front: InjectingFront;
 let user: ClusterUser;
@@ -17,11 +20,13 @@ beforeAll(async () => {
   user = await ClusterUser.make(place);
   user.cai.env.KUBECONFIG = join(folder, 'front');
   ownFile(user.cai.env.KUBECONFIG, front.kubeconfig);
+  await kubectl(['create', 'priorityclass', priority, '--value=1000']);
 }, buildTimeoutMs);
 
 afterAll(async () => {
   front.end();
   await place.remove();
+  await kubectl(['delete', 'priorityclass', priority]);
 });
 
 async function isConfined(engine: Engine, id: string): Promise<boolean | undefined> {
@@ -52,13 +57,15 @@ test('they count as expected where the configuration names them, and the contain
 
 test('a command is refused with what to do, and runs once the configuration names them, in a pod as that wants it', async () => {
   const cwd = newWorkspace();
-  const wanted = 'labels = ["team=web"]\nwritable_folders = ["/tmp"]\n';
+  const own = ['labels = ["team=web"]', 'annotations = ["owner=ann"]', `priority_class = "${priority}"`];
+  const wanted = `${own.join('\n')}\nwritable_folders = ["/tmp"]\nallow_own_node = true\n`;
   const configured = (more: string) => user.configured('[kubernetes]\n', `[kubernetes]\n${wanted}${more}`);
 
   const refused = await user.exec(['true'], { cwd, config: configured('') });
   const config = configured(`injected = ${JSON.stringify(front.names)}\n`);
   const script = 'touch /tmp/a ~/b c && touch /var/tmp/d';
   const ended = await user.exec(['sh', '-c', script], { cwd, config });
+  const doctor = await user.cai.start(['doctor'], { cwd, env: { XDG_CONFIG_HOME: config } }).ends();
 
   expect(refused).toMatchObject({
     status: 15,
@@ -70,6 +77,10 @@ test('a command is refused with what to do, and runs once the configuration name
     status: 1,
     stderr: expect.stringContaining("'/var/tmp/d': Read-only file system") as string,
   });
-  const labelled = await place.kubectl(['get', 'pods,pvc', '--selector', 'team=web', '--output', 'name']);
-  expect(labelled).toMatch(/^pod\/.*\npersistentvolumeclaim\/.*\n$/);
+  expect(doctor.stdout.toString()).toContain('but for its own node, which was not tried');
+  const labelled = await place.kubectl(['get', 'pods,pvc', '--selector', 'team=web', '--output', 'json']);
+  expect((JSON.parse(labelled) as { items: unknown }).items).toMatchObject([
+    { kind: 'Pod', metadata: { annotations: { owner: 'ann' } }, spec: { priorityClassName: priority } },
+    { kind: 'PersistentVolumeClaim' },
+  ]);
 });

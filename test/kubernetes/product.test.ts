@@ -1,14 +1,22 @@
-/** What a user has of pods besides agents: certificates, ports of this machine, claims that go when nobody uses them. */
+/**
+ * What a user has of pods besides what agents do: certificates, ports of this machine, a word while a pod waits for a node,
+ * claims that go when nobody uses them.
+ */
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { inNamespace, podsOf, type TestPod } from '../engine/cluster';
+import { Editor } from '../engine/editor';
+import { filesConfig } from '../engine/engines';
 import { modelConfig, provideImages } from '../engine/model';
 import { buildTimeoutMs, Place } from '../engine/place';
 import { Cai, newWorkspace, ownFile } from '../engine/support';
+import { agent, hostileConfig } from '../escape/hostile-agent';
+import { hastened } from '../support/hastened';
 
 const cai = new Cai(modelConfig);
+const endTurn = { result: { stopReason: 'end_turn' } };
 
 beforeAll(() => provideImages('claude'), buildTimeoutMs);
 
@@ -55,6 +63,35 @@ test('a port of this machine is reached by each of several commands that follow 
     expect(await place.prints(['node', '-e', reads])).toBe('here');
 
   server.close();
+});
+
+test('while a pod waits for a node the thread says so, and the prompt is answered once there is one', async () => {
+  const [node = ''] = (process.env.CAI_TEST_K8S_NODES ?? '').split(' ');
+  const label = (end: string) => inNamespace('label', 'node', node, `cai.test-thread${end}`);
+  const selector = '[kubernetes]\nnode_selector = ["cai.test-thread=here"]\n';
+  const waiting = new Cai(hostileConfig() + filesConfig.replace('[kubernetes]\n', selector));
+  const workspace = newWorkspace();
+  const env = { ...hastened, CAI_HASTEN_ONLY: 'exec' };
+  label('=here');
+  try {
+    const editor = await Editor.open(waiting, agent, { cwd: workspace, env });
+    const session = await editor.newSession(workspace);
+    const turn = () => editor.prompt(session, '[{"sh":"true"}]');
+    // The agent has the session only then.
+    expect(await turn()).toMatchObject(endTurn);
+    label('-');
+    inNamespace('delete', 'pod', podOf(workspace).metadata.name);
+
+    const answer = turn();
+    await editor.hears(session, 'Its container is waiting for a node: 0/2 nodes are available');
+    label('=here');
+
+    expect(await answer).toMatchObject(endTurn);
+    editor.proxy.child.stdin.end();
+    await editor.proxy.ends();
+  } finally {
+    label('-');
+  }
 });
 
 test('cai prune --unused removes the claim of a workspace that nobody has used for so long', async () => {

@@ -31,7 +31,7 @@ let two: Project;
 
 beforeAll(async () => {
   await provideImages(agent);
-  cai = new Cai(modelConfig);
+  cai = new Cai(`${modelConfig}[container]\nmemory = "1GiB"\n`);
   // In a folder that is no project, as Zed does.
   editor = Editor.start(cai, agent, { env: modelEnv });
   await editor.request('initialize', zed);
@@ -94,6 +94,15 @@ test('turns run at once, with permissions that the editor gives, and what comman
     expect(updates).toContain('said-by-shell');
     expect(updates).not.toContain(projects().find((other) => other !== project)!.cwd);
   }
+});
+
+test('a command that uses all memory of its pod is killed, which the thread tells, and the turn goes on', async () => {
+  const words = "The agent's container has run out of memory";
+
+  expect(await editor.prompt(one.session, shell(`perl -e '$x = "x" x (1200 << 20)'`))).toMatchObject(endTurn);
+
+  await editor.hears(one.session, words);
+  expect(editor.said(two.session)).not.toContain(words);
 });
 
 test('an agent that crashes costs its turn alone, and the next prompt of its session goes on', async () => {

@@ -22,6 +22,14 @@ test.each<[string, Pod, string]>([
     }),
     'exited',
   ],
+  [
+    'it has used too much memory',
+    pod({
+      phase: 'Failed',
+      containerStatuses: [{ name: 'agent', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }],
+    }),
+    'exited',
+  ],
   ['it was evicted', pod({ phase: 'Failed', reason: 'Evicted' }), 'exited'],
   ['its node is lost', pod({ conditions: ready('False'), containerStatuses: [running] }), 'exited'],
   [
@@ -42,8 +50,9 @@ test.each<[string, Pod, string]>([
     pod({ conditions: ready('False'), containerStatuses: [running] }, { deletionTimestamp: ago(60_000) }),
     'exited',
   ],
-])('tells what state a pod is in if %s', (_, given, state) => {
+])('tells what state a pod is in if %s', (what, given, state) => {
   const info = containerInfoOf(given, none);
+  expect(info.isOomKilled).toBe(what === 'it has used too much memory');
   expect(info.state).toBe(state);
   expect(info.isRunning).toBe(state === 'running');
   expect(endOf(given) !== undefined).toBe(state === 'exited');
