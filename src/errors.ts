@@ -22,6 +22,8 @@ const failures = {
   NO_ENGINE: { exit: 11 }, // no container engine can be used
   NOT_READY: { exit: 11 }, // the engine, or what else makes a container ready, does not answer
   NO_PLACE: { exit: 11 }, // no machine of the engine takes the container in time, or gives it its volumes
+  QUOTA: { exit: 11 }, // there are as many containers or volumes as there may be
+  NO_WALL: { exit: 11 }, // a container that is to have no network would have one
   CONTAINER_NOT_FOUND: { exit: 10 }, // there is no such container
   IMAGE: { exit: 11 }, // the image is not there and cannot be built
   CONTAINER_START: { exit: 11 }, // the container cannot be created or started, or has ended

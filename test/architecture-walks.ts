@@ -112,7 +112,7 @@ const exec: Walk = {
     'container/ssh/pace': 'pauses streams',
     'container/ssh/window': 'how much the streams of a channel keep',
   },
-  most: { files: 40, lines: 5_466 },
+  most: { files: 40, lines: 5_475 },
 };
 
 /** A frame from a client of `cai serve` to its process, and one back. */

@@ -3,6 +3,7 @@ import type { Config } from '../config/config';
 import type { KnownAnswer, Profiles } from './profiles/profiles';
 import type { Recorder } from './recording/recorder';
 import type { Core } from './relay/core';
+import type { AgentStatus } from '../rpc/status';
 import type { LineWriter } from '../rpc/writer';
 import type { SessionObserver } from './sessions/observer';
 import type { SessionStore } from './sessions/session-records';
@@ -48,7 +49,8 @@ export interface ProxyOptions {
   commandFor(workspace: Workspace | undefined): AgentCommand;
   /** Our own program with these arguments; undefined where the agents are not in containers. */
   readonly helper: ((args: readonly string[]) => readonly [string, ...string[]]) | undefined;
-  readonly onUnexpectedEnd?: (() => void) | undefined;
+  /** Tells `cai serve`, which has started this process, what becomes of its agents. */
+  readonly tellServer?: ((status: AgentStatus) => void) | undefined;
   /** After `stopIfBusy` was true: the editor may be read on. */
   onRoom(): void;
 }

@@ -39,12 +39,14 @@ export interface RunningContainer extends Pick<
   readonly authority: string | undefined;
   /** As `Circumstances.devcontainer` was. */
   readonly devcontainer: string | undefined;
+  /** This process has started it. */
+  readonly isNew: boolean;
 }
 
 /**
  * The running container for the request. Its unique name is the lock between processes: of several that
  * create it at once one succeeds, and the others wait for that one to start it. Rejects with `CaiError`
- * (`FOREIGN_CONTAINER`, `REPLACED`, `IMAGE`, `CONTAINER_START`).
+ * (`FOREIGN_CONTAINER`, `REPLACED`, `IMAGE`, `QUOTA`, `NO_WALL`, `CONTAINER_START`).
  */
 export async function provideContainer(engine: Engine, request: ContainerRequest): Promise<RunningContainer> {
   const provision = new Provision(engine, request);
@@ -58,6 +60,7 @@ class Provision {
   readonly #name: string;
   readonly #patience: Patience;
   #image: ImageInfo | undefined;
+  #isMade = false;
   #hasStarted = false;
   /** Id of the container that was there first; empty if there was no container. */
   #firstId: string | undefined;
@@ -82,7 +85,8 @@ class Provision {
     if (action === undefined) return undefined;
     if (action.kind === 'get image') this.#image = await this.request.image();
     else if (info !== undefined) return await this.#act(action, info);
-    else if (!(await this.#make(this.#image!))) await this.#patience.whileTaken();
+    else if (await this.#make(this.#image!)) this.#isMade = true;
+    else await this.#patience.whileTaken();
     return undefined;
   }
 
@@ -124,7 +128,8 @@ class Provision {
     )
       return undefined;
     const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
-    return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer] };
+    const isNew = this.#isMade || this.#hasStarted;
+    return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer], isNew };
   }
 
   /** `undefined`: it failed, and another process has stopped or removed the container meanwhile: it is looked at again. */

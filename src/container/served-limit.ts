@@ -21,7 +21,7 @@ export interface ServedLimit {
 
 /**
  * Makes or starts a container where fewer than `mostServed` run in the folders to which `host` is limited; everywhere if it is
- * not. Containers of such folders start one after the other. Rejects with `CaiError('CONTAINER_START')`.
+ * not. Containers of such folders start one after the other. Rejects with `CaiError('QUOTA')`.
  */
 export async function startWithinLimit<T>(
   engine: Engine,
@@ -38,7 +38,7 @@ export async function startWithinLimit<T>(
     );
     if (running.length >= mostServed)
       throw new CaiError(
-        'CONTAINER_START',
+        'QUOTA',
         `${running.length} containers run in the folders that you may use, and no more may ("serve.containers" in the configuration of the server): close sessions in other workspaces, and try again once their containers have ended, or ask the owner of the server to end some with "cai stop"`,
       );
     return await start();

@@ -11,6 +11,8 @@ export type AgentStatus =
       readonly kind: 'started';
       readonly image?: string;
       readonly imageName?: string;
+      /** The container was started for it. */
+      readonly isNew?: boolean;
       /** The command's descriptors of the pipes that are the agent's stdin and stdout. Whoever takes them answers with `Take`. */
       readonly pipes?: OpenPipes | undefined;
     }
@@ -26,6 +28,10 @@ export type AgentStatus =
   | { readonly kind: 'unwatchable' }
   /** Of `cai --acp`, to `cai serve`: one of its agents has ended without being asked to. */
   | { readonly kind: 'agent-ended' }
+  /** Likewise: one runs, whose container was started for it if `isNew`. */
+  | { readonly kind: 'agent-started'; readonly isNew: boolean }
+  /** Likewise: one could not be started, and this is not tried again; a `FailureCode`. */
+  | { readonly kind: 'agent-refused'; readonly code: string }
   /** Something that the user should know. */
   | { readonly kind: 'notice'; readonly text: string }
   /** Something that the user is to be told in the sessions of the agent. */

@@ -55,7 +55,7 @@ test('no more containers start than may run in the folders, also at once', async
   const [refusal, ...others] = results.filter((each) => each.status === 'rejected');
   expect(others).toHaveLength(1);
   expect(refusal?.reason).toMatchObject({
-    code: 'CONTAINER_START',
+    code: 'QUOTA',
     message: expect.stringMatching(/^2 containers run .* "cai stop"$/) as string,
   });
 });

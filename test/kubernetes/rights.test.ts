@@ -140,7 +140,7 @@ test('a quota that is used up is told with what to do, and nothing is left', asy
   ]);
 
   await expect(admin.createContainer('too-many', nodePlan(server), nothing)).rejects.toMatchObject({
-    code: 'CONTAINER_START',
+    code: 'QUOTA',
     message: expect.stringMatching(
       /^cannot make the pod too-many: .*exceeded quota: none.*: remove containers/,
     ) as string,

@@ -252,6 +252,28 @@ test('a session is open at one replica, and at another once it is given back, or
   }
 });
 
+test('an agent that a quota keeps from starting is told of, and counted as those that started', async () => {
+  const [first] = (await replicas()) as [string];
+  await lead(ports[0]!, first);
+  const url = `http://127.0.0.1:${ports[0]}`;
+  const editor = await Editor.connect(cai, url);
+  await editor.newSession(await cloned('started', first));
+  const cwd = await cloned('refused', first);
+  const metadata = { name: 'none' };
+  await place.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata, spec: { hard: { pods: '0' } } });
+  await place.appears('resourcequota/none', '{.status.hard.pods}', /^0$/);
+
+  const refused = await editor.request('session/new', { cwd, mcpServers: [] });
+
+  await place.kubectl(['delete', 'resourcequota', 'none']);
+  const message = expect.stringContaining('exceeded quota: none') as string;
+  expect(refused).toMatchObject({ error: { message } });
+  const authorization = `Bearer ${cai.env.CAI_CONNECT_TOKEN}`;
+  const counted = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
+  expect(counted).toMatch(/^cai_serve_agents_started_total\{container="new"\} [1-9]/m);
+  expect(counted).toContain('cai_serve_agent_starts_failed_total{code="QUOTA"} 1\n');
+});
+
 test('the token of a proxy counts at every replica, and lets in whom the proxy names', async () => {
   const [first, second] = (await replicas()) as [string, string];
   await lead(ports[1]!, second);

@@ -20,7 +20,11 @@ export interface RetryClass {
 /** The classes. A failure that no other class names is `other`. */
 export const retryClasses = [
   retried('engine', 'see to the container engine, with the help of cai doctor', 'NO_ENGINE'),
-  retried('container', 'see cai doctor, or remove it with cai rm', 'CONTAINER_START', 'CONTAINER_NOT_FOUND'),
+  retried(
+    'container',
+    'see cai doctor, or remove it with cai rm',
+    ...(['CONTAINER_START', 'CONTAINER_NOT_FOUND', 'QUOTA', 'NO_WALL'] as const),
+  ),
   retried('connection', 'see cai doctor, or remove the container with cai rm', 'SSH_CONNECT'),
   retried('ended', 'run its command in a terminal to see why', 'AGENT_EXITED'),
   final('missing', ['AGENT_START', 'UNSUPPORTED_AGENT'], [126, 127]),

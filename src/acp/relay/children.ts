@@ -153,6 +153,8 @@ export class Children {
         setImmediate(() => this.core.sessions.records.refresh());
         break;
       case 'status':
+        if (event.status.kind === 'started')
+          this.options.tellServer?.({ kind: 'agent-started', isNew: event.status.isNew === true });
         start.takeStatus(event.status);
         break;
       case 'hello':
@@ -176,7 +178,9 @@ export class Children {
         child.records?.ended();
         this.#onEnd(child);
         this.pass(child, event);
-        if (!child.wasStopped && !child.isGivenUp) this.options.onUnexpectedEnd?.();
+        if (child.isGivenUp)
+          this.options.tellServer?.({ kind: 'agent-refused', code: loggedFailure(child.endReason!).code });
+        else if (!child.wasStopped) this.options.tellServer?.({ kind: 'agent-ended' });
         break;
     }
   }

@@ -14,7 +14,7 @@ import {
 import { keepDecision } from '../../network';
 import type { AgentCommand } from '../../agent/catalog';
 import { execution, ownProgram } from '../../agent/cai-program';
-import { statusLine } from '../../rpc/status';
+import { statusLine, type AgentStatus } from '../../rpc/status';
 import type { Config } from '../../config/config';
 import { loadWorkspaceConfig } from '../../config/effective-config';
 import { isAllowed } from '../../workspace/allowed';
@@ -72,15 +72,15 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
       host.workspaces === undefined
         ? (root: string | undefined, place: string): void => keepDecision(state, root, 'allow', place)
         : undefined,
-    onUnexpectedEnd: host.isServed ? tellServer : undefined,
+    tellServer: host.isServed ? tellServer : undefined,
     helper: isDirect ? undefined : ownProgram,
   };
 }
 
 /** As `servedVariable` says. */
-function tellServer(): void {
+function tellServer(status: AgentStatus): void {
   // Where the server is gone, or reads nothing: it only counts.
-  unlessFails(() => writeSync(3, statusLine({ kind: 'agent-ended' })));
+  unlessFails(() => writeSync(3, statusLine(status)));
 }
 
 /** What the agent calls the root of a workspace; `undefined`: as we do. */

@@ -143,9 +143,10 @@ async function runIn(
     const remote = await connection.run(command, terminal ?? 'pipes');
     guard.command = remote;
     if (status !== undefined) {
-      const { imageId: image } = container;
+      const { imageId: image, isNew } = container;
       const { imageName } = target;
-      status.write(statusLine({ kind: 'started', image, imageName, pipes: remote.pipes?.descriptors }));
+      const pipes = remote.pipes?.descriptors;
+      status.write(statusLine({ kind: 'started', image, imageName, isNew, pipes }));
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);

@@ -96,7 +96,7 @@ export class NotYet extends Error {}
 /** A container that is to have no network would have one, so it does not run. */
 export class NoWall extends CaiError {
   constructor(message: string) {
-    super('CONTAINER_START', message);
+    super('NO_WALL', message);
   }
 }
 

@@ -87,7 +87,7 @@ export class Connections {
       },
       hear: (event) => {
         if (event.kind === 'stderr') this.options.onStderr(id, event.text);
-        if (event.kind === 'status' && event.status.kind === 'agent-ended') metrics.agentEnded();
+        if (event.kind === 'status') metrics.told(event.status);
       },
       isSplit,
       keep: { bytes: serve.keepBytes, lines: serve.keepMessages },

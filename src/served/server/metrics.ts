@@ -1,5 +1,6 @@
 /** What the server counts, as Prometheus reads it at `/metrics`: no name of anybody, and nothing of what is said. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { AgentStatus } from '../../rpc/status';
 import type { ServedConnection } from './served-connection';
 
 /** Seconds: a turn takes from a moment to hours. */
@@ -23,6 +24,16 @@ export class Metrics {
   readonly #agents = this.#counter(
     'cai_serve_agents_ended_total',
     'Agents that have ended without being asked to; they start again when needed',
+  );
+  readonly #started = this.#counter(
+    'cai_serve_agents_started_total',
+    'Agents that were started, in a container that was started for them (new) or that ran already (running)',
+    'container',
+  );
+  readonly #notStarted = this.#counter(
+    'cai_serve_agent_starts_failed_total',
+    'Agents that could not be started, by why: QUOTA, NO_PLACE (no node), NO_WALL (an open network) and others',
+    'code',
   );
   readonly #refused = this.#counter('cai_serve_refused_total', 'Requests that were not let in', 'status');
   readonly #failed = this.#counter(
@@ -70,8 +81,12 @@ export class Metrics {
     this.#ended.inc({ expected: String(isExpected) });
   }
 
-  agentEnded(): void {
-    this.#agents.inc();
+  /** What the process of a connection has told of its agents. */
+  told(status: AgentStatus): void {
+    if (status.kind === 'agent-ended') this.#agents.inc();
+    else if (status.kind === 'agent-started')
+      this.#started.inc({ container: status.isNew ? 'new' : 'running' });
+    else if (status.kind === 'agent-refused') this.#notStarted.inc({ code: status.code });
   }
 
   /** A request was answered with that status instead of being let in. */

@@ -119,7 +119,7 @@ test(
     const closed = (await engine.inspectContainer('closed-1'))!;
 
     expect(refused).toMatchObject({
-      code: 'CONTAINER_START',
+      code: 'NO_WALL',
       message: expect.stringMatching(
         /^cannot start the container closed-1\S*: the cluster does not keep pods from the network: it could connect to .*network\.egress = "open"$/,
       ) as string,

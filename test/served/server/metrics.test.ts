@@ -41,6 +41,10 @@ test('count what is open, and what was', async () => {
   metrics.refused(401);
   metrics.answered('session/prompt', 20_000, false);
   metrics.answered('session/new', 100, true);
+  metrics.told({ kind: 'agent-started', isNew: true });
+  metrics.told({ kind: 'agent-started', isNew: false });
+  metrics.told({ kind: 'agent-ended' });
+  metrics.told({ kind: 'agent-refused', code: 'NO_PLACE' });
   const { type, body } = await metrics.text();
 
   expect(type).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -52,6 +56,10 @@ test('count what is open, and what was', async () => {
     cai_serve_returns_total: 1,
     'cai_serve_processes_ended_total{expected="true"}': 1,
     'cai_serve_processes_ended_total{expected="false"}': 1,
+    cai_serve_agents_ended_total: 1,
+    'cai_serve_agents_started_total{container="new"}': 1,
+    'cai_serve_agents_started_total{container="running"}': 1,
+    'cai_serve_agent_starts_failed_total{code="NO_PLACE"}': 1,
     'cai_serve_refused_total{status="401"}': 1,
     'cai_serve_turn_seconds_bucket{le="15"}': 0,
     'cai_serve_turn_seconds_bucket{le="60"}': 1,

@@ -142,8 +142,9 @@ function refusal(
   // Source: Kubernetes, apimachinery/pkg/util/proxy/upgradeaware.go.
   const [, dialing] = /^error dialing backend: (.*)$/.exec(message) ?? [];
   if (dialing !== undefined) return [code, nodeAway(cluster, what, dialing)];
-  const [, remedy] = (status === 403 ? rules.find(([sentence]) => sentence.test(message)) : undefined) ?? [];
-  if (remedy !== undefined) return [code, `${cannot}: ${remedy}`];
+  const [, remedy, ofRule = code] =
+    (status === 403 ? rules.find(([sentence]) => sentence.test(message)) : undefined) ?? [];
+  if (remedy !== undefined) return [ofRule, `${cannot}: ${remedy}`];
   if (!isStatus)
     return [
       'NO_ENGINE',
@@ -167,10 +168,11 @@ function refusal(
  * What to do where a rule of the namespace refuses something, by its sentence. Source: Kubernetes,
  * plugin/pkg/admission/{resourcequota,limitranger,security/podsecuritypolicy}, pod-security-admission/admission.
  */
-const rules: readonly (readonly [sentence: RegExp, remedy: string])[] = [
+const rules: readonly (readonly [sentence: RegExp, remedy: string, code?: FailureCode])[] = [
   [
     /exceeded quota/,
     'remove containers that you do not need ("cai ps --all", "cai rm"; with --volumes also the data of agents), or have the administrator raise that ResourceQuota',
+    'QUOTA',
   ],
   [
     /failed quota: .*must specify/,

@@ -82,9 +82,10 @@ describe('a refusal', () => {
     ['[maximum cpu usage per Pod is 1. No limit is specified, x]', 'set container.memory, container.cpus'],
   ])('by a rule of the namespace is told in its words, with what to do: %s', (rule, remedy) => {
     const sentence = `pods "x" is forbidden: ${rule}`;
+    const code = rule.startsWith('exceeded') ? 'QUOTA' : 'CONTAINER_START';
 
     expect(told(refused(403, 'Forbidden', sentence))).toMatch(
-      `CONTAINER_START: cannot make the pod x: ${sentence}: ${remedy}`,
+      `${code}: cannot make the pod x: ${sentence}: ${remedy}`,
     );
   });
 
