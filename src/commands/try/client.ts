@@ -1,37 +1,32 @@
 /** A client of ACP for one connection: it starts the command that editors start, and speaks to it on its stdio. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { rpcCode } from '../../errors';
+import { rpcErrorOf } from '../../rpc/answer';
+import { textOfError } from '../../rpc/protocol/refusals';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
+import { LineSplitter } from '../../system/streams/line-splitter';
+import { objectIn, objectOf } from '../../system/unless';
 
 /** An object of JSON, whose keys nobody has checked. */
 export type Json = Readonly<Record<string, unknown>>;
 
 export interface Listener {
-  /** Resolves with the result of a request; `undefined`: there is no such method. */
+  /** Resolves with the result of a request, or rejects with what is answered; `undefined`: there is no such method. */
   readonly onRequest: (method: string, params: Json) => Promise<Json> | undefined;
   readonly onNotification: (method: string, params: Json) => void;
-}
-
-interface Message {
-  readonly id?: number | string | null;
-  readonly method?: string;
-  readonly params?: Json;
-  readonly result?: Json;
-  readonly error?: { readonly code: number; readonly message: string };
 }
 
 /** The command has ended, so that no answer can come. */
 export class Ended extends Error {}
 
-/** An error that the other side has answered; `code` is JSON-RPC's or ACP's. */
+/** An error that the other side has answered; `code` is JSON-RPC's or ACP's, or whatever an agent has said instead. */
 export class AnsweredError extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-  ) {
-    super(message);
+  readonly code: unknown;
+
+  constructor(error: unknown) {
+    super(textOfError(error));
+    this.code = objectOf(error).code;
   }
 }
 
@@ -52,7 +47,10 @@ export class Client {
     // In a group of its own: Ctrl+C on the terminal cancels the turn, and is not for the agent.
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
     this.#child = child;
-    createInterface({ input: child.stdout }).on('line', (line) => this.#read(line));
+    const lines = new LineSplitter();
+    child.stdout
+      .setEncoding('utf8')
+      .on('data', (text: string) => lines.take(text).forEach((line) => this.#read(line)));
     // What is lost is told by its end.
     child.stdin.on('error', () => undefined);
     this.ended = new Promise((resolve) => {
@@ -84,28 +82,34 @@ export class Client {
     return await this.ended;
   }
 
-  #write(message: Message): void {
+  #write(message: Json): void {
     this.#child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   }
 
   #read(line: string): void {
-    const message = JSON.parse(line) as Message;
-    const { id, method, params = {}, result = {}, error } = message;
-    if (method !== undefined) {
-      if (id === undefined) this.#listener.onNotification(method, params);
-      else void this.#answer(id, method, params);
+    const { id, method, params, result, error } = objectIn(line) ?? {};
+    if (typeof method === 'string') {
+      if (id === undefined) this.#listener.onNotification(method, objectOf(params));
+      else void this.#answer(id, method, objectOf(params));
       return;
     }
     const open = this.#open.get(id as number);
     this.#open.delete(id as number);
-    if (error === undefined) open?.resolve(result);
-    else open?.reject(new AnsweredError(error.code, error.message));
+    if (error === undefined) open?.resolve(objectOf(result));
+    else open?.reject(new AnsweredError(error));
   }
 
-  async #answer(id: number | string | null, method: string, params: Json): Promise<void> {
+  async #answer(id: unknown, method: string, params: Json): Promise<void> {
     const result = this.#listener.onRequest(method, params);
     const message = `cai try has no method ${quoted(method)}`;
-    const error = { code: rpcCode.methodNotFound, message };
-    this.#write(result === undefined ? { id, error } : { id, result: await result });
+    const missing = { code: rpcCode.methodNotFound, message };
+    this.#write(
+      result === undefined
+        ? { id, error: missing }
+        : await result.then(
+            (given) => ({ id, result: given }),
+            (reason: unknown) => ({ id, error: rpcErrorOf(reason) }),
+          ),
+    );
   }
 }

@@ -1,9 +1,9 @@
 /** `cai mock-agent`: what `cai try --mock` talks with. It speaks ACP, has no model, and changes nothing. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { createInterface } from 'node:readline';
 import { rpcCode } from '../../errors';
 import { errorLine, requestLine, resultLine, updateLine } from '../../rpc/answer';
 import type { JsonObject } from '../../rpc/json';
+import { LineSplitter } from '../../system/streams/line-splitter';
 import type { Json } from './client';
 
 const stepMs = 1_000;
@@ -17,8 +17,10 @@ const options = [
 /** Resolves with 0 at the end of stdin. */
 export async function run(): Promise<number> {
   const agent = new MockAgent();
-  for await (const line of createInterface({ input: process.stdin }))
-    agent.read(JSON.parse(line) as Json & { readonly params?: Json });
+  const lines = new LineSplitter();
+  for await (const text of process.stdin.setEncoding('utf8'))
+    for (const line of lines.take(text as string))
+      agent.read(JSON.parse(line) as Json & { readonly params?: Json });
   agent.stop();
   return 0;
 }

@@ -6,6 +6,7 @@ import { ownProgram } from '../../agent/cai-program';
 import { loadConfig } from '../../config/config';
 import { CaiError, rpcCode } from '../../errors';
 import type { Host } from '../../system/host';
+import { printableLine } from '../../system/quoted';
 import { declare } from '../support/command';
 import { endSignals } from '../support/end-signals';
 import { paintFor, plain, tell } from '../support/terminal';
@@ -140,8 +141,9 @@ async function turn({ client, sessionId, view, questions, person }: Turn, text: 
       prompt: [{ type: 'text', text }],
     });
     view.endLine();
-    if (stopReason !== 'end_turn') view.line(view.dim(`  (${String(stopReason)})`));
-    return stopReason === 'end_turn';
+    const why = typeof stopReason === 'string' ? stopReason : 'the agent does not say why';
+    if (why !== 'end_turn') view.line(view.dim(`  (${printableLine(why)})`));
+    return why === 'end_turn';
   } catch (error) {
     if (!(error instanceof AnsweredError)) throw error;
     view.endLine();
@@ -177,12 +179,16 @@ class Questions {
   async ask(params: Json): Promise<Json> {
     const { signal } = this.#turn;
     const asked = this.#last.then(() => permission(params, this.view, this.person, signal));
-    this.#last = asked;
+    // One that cannot be read keeps no other back.
+    this.#last = asked.catch(() => undefined);
     return await asked;
   }
 }
 
-/** Resolves with the outcome: the option that the person types; else the first that rejects, else none. */
+/**
+ * Resolves with the outcome: the option that the person types; else the first that rejects, else none. Rejects with
+ * `CaiError('INVALID_PARAMS')`.
+ */
 async function permission(
   params: Json,
   view: View,
@@ -202,6 +208,6 @@ async function permission(
   const chosen =
     answer === undefined ? options.find(({ kind }) => kind === 'reject_once') : options[Number(answer) - 1];
   if (chosen === undefined) return { outcome: { outcome: 'cancelled' } };
-  if (answer === undefined) view.line(view.dim(`  ${chosen.name}`));
+  if (answer === undefined) view.line(view.dim(`  ${printableLine(chosen.name)}`));
   return { outcome: { outcome: 'selected', optionId: chosen.optionId } };
 }

@@ -1,27 +1,28 @@
 /** What a person sees of a session's updates, in a terminal or a file. */
 import type { Writable } from 'node:stream';
+import { ownValue } from '../../config/own-property';
+import { CaiError } from '../../errors';
 import { printable, printableLine } from '../../system/quoted';
+import { isObject, objectOf } from '../../system/unless';
 import type { Json } from './client';
-
-/** As ACP's updates of a session, as far as they are shown here. */
-interface Update {
-  readonly sessionUpdate?: string;
-  readonly content?: unknown;
-  readonly toolCallId?: string;
-  readonly title?: string | null;
-  readonly status?: string | null;
-  readonly entries?: readonly { readonly content?: string; readonly status?: string }[];
-}
 
 /** How the states of tool calls and of a plan's entries are marked. */
 const marks: Readonly<Record<string, string>> = { completed: '✓', failed: '✗', in_progress: '…' };
 
-/** Blocks that are no text are named by their kind. */
-function textOf(content: unknown): string {
-  const { type, text, uri, name } = (content ?? {}) as Record<string, unknown>;
-  if (type === 'text') return String(text);
-  const what = [name, uri].find((each) => typeof each === 'string');
-  return `[${String(type)}${what === undefined ? '' : ` ${what}`}]`;
+/** Blocks that are no text are named by their kind; `undefined` for what is no block. */
+function textOf(content: unknown): string | undefined {
+  const { type, text, uri, name } = objectOf(content);
+  if (type === 'text') return textIn(text);
+  const what = textIn(name) ?? textIn(uri);
+  return typeof type === 'string' ? `[${type}${what === undefined ? '' : ` ${what}`}]` : undefined;
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function listIn(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 /** What an agent may be allowed or refused. */
@@ -42,8 +43,9 @@ export class View {
     private readonly isPlain: boolean,
   ) {}
 
-  update({ update = {} }: { readonly update?: Update }): void {
-    const { sessionUpdate, content, toolCallId = '', title, status, entries = [] } = update;
+  /** Leaves out what cannot be read. */
+  update(params: Json): void {
+    const { sessionUpdate, content, toolCallId, title, status, entries } = objectOf(params.update);
     switch (sessionUpdate) {
       case 'agent_message_chunk':
         this.#text('message', textOf(content));
@@ -53,11 +55,10 @@ export class View {
         break;
       case 'tool_call':
       case 'tool_call_update':
-        this.#toolCall(toolCallId, title ?? undefined, status ?? undefined);
+        this.#toolCall(textIn(toolCallId), textIn(title), textIn(status));
         break;
       case 'plan':
-        for (const entry of entries)
-          this.line(`  ${marks[entry.status ?? ''] ?? '·'} ${printableLine(entry.content ?? '')}`);
+        for (const entry of listIn(entries)) this.#entry(textIn(entry.content), textIn(entry.status));
     }
   }
 
@@ -72,7 +73,8 @@ export class View {
     this.#begun = undefined;
   }
 
-  #text(kind: 'message' | 'thought', text: string): void {
+  #text(kind: 'message' | 'thought', text: string | undefined): void {
+    if (text === undefined) return;
     if (this.#begun !== kind) this.endLine();
     this.#begun = kind;
     this.output.write(kind === 'thought' ? this.dim(printable(text)) : printable(text));
@@ -82,7 +84,12 @@ export class View {
     return this.isPlain ? text : `\u001b[2m${text}\u001b[22m`;
   }
 
-  #toolCall(id: string, title: string | undefined, status: string | undefined): void {
+  #entry(content: string | undefined, status = ''): void {
+    if (content !== undefined) this.line(`  ${ownValue(marks, status) ?? '·'} ${printableLine(content)}`);
+  }
+
+  #toolCall(id: string | undefined, title: string | undefined, status: string | undefined): void {
+    if (id === undefined) return;
     const isNew = !this.#titles.has(id);
     if (title !== undefined || isNew) this.#titles.set(id, printableLine(title ?? id));
     const isOver = status === 'completed' || status === 'failed';
@@ -90,17 +97,31 @@ export class View {
     if (isNew || isOver) this.line(this.dim(`  ${mark} ${this.#titles.get(id)!}`));
   }
 
-  /** A permission as a question, with its options, which are numbered from 1. The call may have been told before. */
-  questionOf(params: Json): { readonly text: string; readonly options: readonly PermissionOption[] } {
-    const { toolCall, options = [] } = params as {
-      readonly toolCall?: { readonly toolCallId?: string; readonly title?: string | null };
-      readonly options?: readonly PermissionOption[];
-    };
-    const title = toolCall?.title ?? this.#titles.get(toolCall?.toolCallId ?? '');
+  /**
+   * A permission as a question, with its options, which are numbered from 1. The call may have been told before. Throws
+   * `CaiError('INVALID_PARAMS')` for options that cannot be read.
+   */
+  questionOf({ toolCall, options }: Json): {
+    readonly text: string;
+    readonly options: readonly PermissionOption[];
+  } {
+    if (!areOptions(options))
+      throw new CaiError(
+        'INVALID_PARAMS',
+        'the permission cannot be asked for: its "options" must be a list of objects, each with an optionId, a name and a kind',
+      );
+    const { toolCallId, title } = objectOf(toolCall);
+    const told = textIn(title) ?? this.#titles.get(textIn(toolCallId) ?? '');
     const rows = options.map(({ name }, index) => `  ${index + 1}  ${printableLine(name)}`);
     return {
-      text: [`? ${printableLine(title ?? 'The agent asks for a permission')}`, ...rows].join('\n'),
+      text: [`? ${printableLine(told ?? 'The agent asks for a permission')}`, ...rows].join('\n'),
       options,
     };
   }
+}
+
+function areOptions(value: unknown): value is readonly PermissionOption[] {
+  const keys = ['optionId', 'name', 'kind'];
+  const isOption = (each: unknown): boolean => keys.every((key) => typeof objectOf(each)[key] === 'string');
+  return Array.isArray(value) && value.length > 0 && value.every(isOption);
 }
