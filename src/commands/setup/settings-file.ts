@@ -2,58 +2,80 @@
 import {
   constants,
   copyFileSync,
-  existsSync,
+  lstatSync,
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
+import { orForget } from '../../config/chosen-path';
 import { CaiError } from '../../errors';
-import { realOrSame } from '../../system/real-path';
-import { reading, unlessFails, unlessGone, writing } from '../../system/unless';
-import { utf8Of } from '../../system/files/utf8';
-import { doubledKey, withValue, withoutValue } from './settings-text';
 import { makeFolder } from '../../system/files/make-folder';
+import { replaceFile } from '../../system/files/replace-file';
+import { utf8Of } from '../../system/files/utf8';
+import type { Host } from '../../system/host';
+import { AgentFolders } from '../../system/paths/agent-folders';
+import { quoted } from '../../system/quoted';
+import { realOrSame } from '../../system/real-path';
+import { objectOf, reading, unlessFails, unlessGone, writing } from '../../system/unless';
+import { doubledKey, withValue, withoutValue } from './settings-text';
+
+/** What stands where no file is. */
+const nothing = '{}\n';
 
 /**
  * Sets a value in a file, which is made if it is missing. What was there before is kept beside it, with `.before-cai` at
  * the end of the name, or `.before-cai-2` and so on: what is kept is never replaced. Returns false if the value stands
- * there already. Throws `CaiError('CONFIG')` for a file that cannot be read, is no JSON, has a key of the path twice, or
- * cannot be written; then nothing has changed.
+ * there already. Throws `CaiError('CONFIG')` for a file that cannot be read, is no JSON, has a key of the path twice,
+ * cannot be written, or would be where an agent decides; then nothing has changed.
  */
-export function setInFile(file: string, path: readonly string[], value: unknown): boolean {
+export function setInFile(file: string, path: readonly string[], value: unknown, host: Host): boolean {
   const before = read(file);
-  const after = edited(file, before ?? '{}\n', path, value);
+  const after = edited(file, before ?? nothing, path, value);
   if (after === before) return false;
+  refuseAgents(file, host);
   writing(file, () => write(file, before, after));
   return true;
 }
 
 /**
- * Takes back what `setInFile` has set last. Where nothing else has changed since, the file is again what it was, to the byte,
- * or goes if no file existed; else only the value goes. Returns false if there is no value. Throws as `setInFile` does.
+ * Takes back what `setInFile` has set there, however often. Where nothing else has changed since, the file is, to the byte,
+ * what it would be without, or goes if no file existed; else only the value goes. Returns false if there is no value. Throws
+ * as `setInFile` does.
  */
-export function unsetInFile(file: string, path: readonly string[]): boolean {
+export function unsetInFile(file: string, path: readonly string[], host: Host): boolean {
   const now = read(file);
-  const value = now === undefined ? undefined : valueAt(parse(withoutMark(now)), path);
-  if (now === undefined || value === undefined) return false;
+  if (now === undefined || !hasValue(now, path)) return false;
+  refuseAgents(file, host);
   const real = realpathSync(file);
-  const kept = keptBeside(file).at(-1);
-  const before = kept === undefined ? '{}\n' : read(kept)!;
-  const isAsLeft = edited(file, before, path, value) === now;
   const without = edited(file, now, path, undefined);
+  const parent = path.slice(0, -1);
+  const all = earlier(file, now, parent);
+  const from = all.findLastIndex(({ text, set }) => set !== undefined && !hasValue(text, path));
+  const base = all[from];
+  const rest = base?.set?.filter(([name]) => name !== path.at(-1)) ?? [];
+  const isAsBefore = base !== undefined && rest.length === 0;
   writing(file, () => {
     refuseReadOnly(real);
-    if (!isAsLeft) replace(real, without);
-    else if (kept === undefined) rmSync(file);
-    else renameSync(kept, real);
+    if (isAsBefore && base.kept === undefined) rmSync(file);
+    else replaceFile(real, base === undefined ? without : withAll(base.text, parent, rest), statSync(real));
+    if (base !== undefined) removeMade(all.slice(isAsBefore ? from : from + 1), base, parent);
   });
   return true;
+}
+
+/** Removes what is kept of texts that we alone have made of `base`, the newest first, up to one that others have changed. */
+function removeMade(later: readonly Earlier[], base: Earlier, parent: readonly string[]): void {
+  const names = base.set!.map(([name]) => name);
+  for (const { kept, text } of [...later].reverse()) {
+    const set = setSince(base.text, text, parent);
+    if (kept === undefined || set?.every(([name]) => names.includes(name)) !== true) return;
+    rmSync(kept);
+  }
 }
 
 /** The names under which earlier contents of a file are kept beside it, the newest last. */
@@ -61,16 +83,50 @@ export function keptBeside(file: string): string[] {
   return namesBeside(realOrSame(file)).slice(0, -1);
 }
 
-/** The object at the end of the path; empty where none is, or the file cannot be read. */
-export function objectInFile(file: string, path: readonly string[]): Readonly<Record<string, unknown>> {
-  const settings: unknown = parse(withoutMark(unlessFails(() => read(file)) ?? ''));
-  return (valueAt(settings, path) ?? {}) as Readonly<Record<string, unknown>>;
+interface Earlier {
+  readonly text: string;
+  /** The file that has it; `undefined`: no file was there. */
+  readonly kept: string | undefined;
+  /** As `setSince` has it, of what is there now. */
+  readonly set: Entries | undefined;
 }
 
-function valueAt(settings: unknown, path: readonly string[]): unknown {
+/** What may have been there before us, the newest last. */
+function earlier(file: string, now: string, parent: readonly string[]): readonly Earlier[] {
+  return [undefined, ...keptBeside(file)].flatMap((kept) => {
+    const text = kept === undefined ? nothing : unlessFails(() => read(kept));
+    return text === undefined ? [] : [{ kept, text, set: setSince(text, now, parent) }];
+  });
+}
+
+type Entries = readonly (readonly [name: string, value: unknown])[];
+
+/** What has another value below `parent` than before; `undefined` if more has changed than `setInFile` changes. */
+function setSince(before: string, after: string, parent: readonly string[]): Entries | undefined {
+  const [old, now] = [before, after].map((text) => objectOf(valueIn(text, parent)));
+  const set = Object.entries(now!).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(old![name]),
+  );
+  return unlessFails(() => withAll(before, parent, set)) === after ? set : undefined;
+}
+
+function withAll(text: string, parent: readonly string[], entries: Entries): string {
+  return entries.reduce((whole, [name, value]) => edited('', whole, [...parent, name], value), text);
+}
+
+/** The object at the end of the path; empty where none is, or the file cannot be read. */
+export function objectInFile(file: string, path: readonly string[]): Readonly<Record<string, unknown>> {
+  return objectOf(valueIn(unlessFails(() => read(file)) ?? '', path));
+}
+
+function hasValue(text: string, path: readonly string[]): boolean {
+  return valueIn(text, path) !== undefined;
+}
+
+function valueIn(text: string, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (inner as Record<string, unknown> | undefined)?.[key],
-    settings,
+    parse(withoutMark(text)),
   );
 }
 
@@ -120,7 +176,17 @@ function write(file: string, before: string | undefined, after: string): void {
   const real = realpathSync(file);
   refuseReadOnly(real);
   copyFileSync(real, namesBeside(real).at(-1)!, constants.COPYFILE_EXCL);
-  replace(real, after);
+  replaceFile(real, after, statSync(real));
+}
+
+/** Where an agent works, it could have us write into any other file, by a link. */
+function refuseAgents(file: string, host: Host): void {
+  const folder = reading(file, () => new AgentFolders(host.folders.state).onWayTo(file));
+  if (folder === undefined) return;
+  throw new CaiError(
+    'CONFIG',
+    `${file} is not changed, because the way there leads through ${quoted(folder)}, where an agent could put a link to any other file: change it by hand ("cai setup" with --print shows what belongs there); ${orForget(folder)}`,
+  );
 }
 
 /** Whoever made it so does not want it changed; the folder alone would let us. */
@@ -128,16 +194,10 @@ function refuseReadOnly(real: string): void {
   if ((statSync(real).mode & 0o222) === 0) throw new Error('it is read-only');
 }
 
-/** At once: an editor may read it meanwhile. */
-function replace(real: string, text: string): void {
-  const draft = `${real}.cai-draft`;
-  writeFileSync(draft, text, { mode: statSync(real).mode });
-  renameSync(draft, real);
-}
-
 /** The names beside a file under which earlier contents are kept, the newest last, and behind them the first free one. */
 function namesBeside(file: string): string[] {
   const names = [`${file}.before-cai`];
-  while (existsSync(names.at(-1)!)) names.push(`${names[0]}-${names.length + 1}`);
+  while (lstatSync(names.at(-1)!, { throwIfNoEntry: false }) !== undefined)
+    names.push(`${names[0]}-${names.length + 1}`);
   return names;
 }

@@ -82,7 +82,7 @@ function setup(word: string, options: Options, host: Host): number {
   if (options.print === true) {
     tell(`this belongs into ${file}`);
   } else {
-    const isNew = setInFile(file, path, value);
+    const isNew = setInFile(file, path, value, host);
     tell(`this ${isNew ? 'was written into' : 'stands already in'} ${file}`);
   }
   notes.forEach(tell);
@@ -97,7 +97,7 @@ function undo(word: string, title: string, host: Host): number {
       'cai has written nothing for Neovim: remove the lines from its configuration',
     );
   const file = settingsOf(editor, host);
-  const isDone = unsetInFile(file, [...editor.path, title]);
+  const isDone = unsetInFile(file, [...editor.path, title], host);
   tell(`${quoted(title)} is ${isDone ? 'no longer' : 'not'} in ${file}`);
   return 0;
 }

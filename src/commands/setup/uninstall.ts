@@ -113,17 +113,17 @@ async function whyItStays(worktree: Worktree, host: Host): Promise<string | unde
   }
 }
 
-/** What `cai setup` has written; the last first, so that each file is again what it was. */
+/** What `cai setup` has written. */
 function entriesOf(host: Host): Removable[] {
   return Object.values(editors).flatMap(({ path, files }) =>
     files(host).flatMap((file) => {
       const entries = Object.entries(objectInFile(file, path)).filter(([name, entry]) =>
         isOurs(name, entry, host),
       );
-      return entries.reverse().map(([name]) => ({
+      return entries.map(([name]) => ({
         kind: 'entry',
         name: `${name} in ${file}`,
-        remove: () => void unsetInFile(file, [...path, name]),
+        remove: () => void unsetInFile(file, [...path, name], host),
       }));
     }),
   );

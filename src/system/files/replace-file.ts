@@ -1,17 +1,28 @@
-import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { fchmodSync, fchownSync, linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { errorCodeOf } from '../../errors';
 import { builtin } from '../builtin';
 import { makeFolder } from './make-folder';
+import { withFile } from './open-file';
 
 /**
  * Writes a file of ours, in the place of one that may be there, by renaming: whoever reads meanwhile sees the old one or
- * the new one. The folder is made if it is missing. Both are the user's alone. Fails with the system's error.
+ * the new one. The folder is made if it is missing. Both are the user's alone, unless the file is to have the mode and the
+ * owner of another, which it is `like`. Fails with the system's error.
  */
-export function replaceFile(file: string, content: string | Buffer): void {
+export function replaceFile(
+  file: string,
+  content: string | Buffer,
+  like?: Readonly<Record<'mode' | 'uid' | 'gid', number>>,
+): void {
   const draft = draftOf(file);
   try {
-    writeFileSync(draft, content, { mode: 0o600, flag: 'wx' });
+    withFile(draft, 'wx', (open) => {
+      writeFileSync(open, content);
+      if (like === undefined) return;
+      fchownSync(open, like.uid, like.gid);
+      fchmodSync(open, like.mode & 0o777);
+    });
     renameSync(draft, file);
   } catch (reason) {
     // What is left of it takes room, which may be why it failed.

@@ -4,18 +4,23 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'jsonc-parser';
+import { objectInFile } from '../../../src/commands/setup/settings-file';
+import { rememberAgentFolders } from '../../../src/system/paths/agent-folders';
+import { runHere } from '../../support/cli-here';
 import { newSettingsWorld, type SettingsWorld } from './settings-world';
 
 let home: SettingsWorld['home'];
+let user: SettingsWorld['user'];
 let setup: SettingsWorld['setup'];
 let fileOf: SettingsWorld['fileOf'];
-beforeEach(() => ({ home, setup, fileOf } = newSettingsWorld()));
+beforeEach(() => ({ home, user, setup, fileOf } = newSettingsWorld()));
 
 test('keeps comments and all else, and the file as it was beside it', async () => {
   const before =
@@ -42,16 +47,55 @@ test('never replaces what it has kept', async () => {
   expect(kept.map((text) => text.includes('codex'))).toEqual([false, false, true]);
 });
 
-test('leaves a link a link', async () => {
+test('writes through no link that lies beside the file under a name that can be guessed', async () => {
+  const file = fileOf('zed', '{}');
+  const other = join(home, '.bashrc');
+  writeFileSync(other, '');
+  for (const end of ['cai-draft', 'before-cai']) symlinkSync(other, `${file}.${end}`);
+  symlinkSync(join(home, 'gone'), `${file}.before-cai-2`);
+
+  expect((await setup('zed')).status).toBe(0);
+
+  expect(readFileSync(other, 'utf8')).toBe('');
+  expect(readFileSync(`${file}.before-cai-3`, 'utf8')).toBe('{}');
+  expect(readFileSync(file, 'utf8')).toContain('agent_servers');
+});
+
+test('changes nothing where the way leads through a folder of agents', async () => {
+  const dotfiles = join(home, 'dotfiles');
+  mkdirSync(dotfiles);
+  const file = fileOf('zed', '{}');
+  await setup('zed');
+  const before = readFileSync(file, 'utf8');
+  renameSync(file, join(dotfiles, 'settings.json'));
+  symlinkSync(join(dotfiles, 'settings.json'), file);
+  rememberAgentFolders(join(home, '.local/state/containai'), [dotfiles]);
+
+  for (const args of [['--agent', 'codex'], ['--undo']]) {
+    const { status, stderr } = await setup('zed', ...args);
+    expect(stderr).toContain(
+      `cai: ${file} is not changed, because the way there leads through "${dotfiles}", `,
+    );
+    expect(stderr).toContain(`run: cai trust --forget "${dotfiles}"\n`);
+    expect(status).toBe(2);
+  }
+
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  expect(readdirSync(dotfiles)).toEqual(['settings.json']);
+  expect((await setup('zed', '--agent', 'codex', '--print')).status).toBe(0);
+});
+
+test('leaves a link a link, and the file behind it its mode', async () => {
   const real = join(home, 'dotfiles.json');
-  writeFileSync(real, '{}', { mode: 0o640 });
+  writeFileSync(real, '{}');
+  chmodSync(real, 0o662);
   mkdirSync(dirname(fileOf('zed')), { recursive: true });
   symlinkSync(real, fileOf('zed'));
   await setup('zed');
 
   expect(lstatSync(fileOf('zed')).isSymbolicLink()).toBe(true);
   expect(readFileSync(real, 'utf8')).toContain('agent_servers');
-  expect(statSync(real).mode & 0o777).toBe(0o640);
+  expect(statSync(real).mode & 0o777).toBe(0o662);
 });
 
 test.each<[string, string | Buffer, RegExp]>([
@@ -154,6 +198,49 @@ describe('cai setup --undo', () => {
     await setup('zed', '--undo');
 
     expect(readdirSync(dirname(fileOf('zed')))).toEqual([]);
+  });
+
+  describe('of entries that were written more than once', () => {
+    const run = (host: string, ...args: string[]) =>
+      runHere(['setup', 'zed', ...args], { ...user, env: { ...user.env, DOCKER_HOST: host } });
+
+    test.each([
+      ['claude', 'codex', 'Codex'],
+      ['codex', 'claude', 'Claude'],
+    ])('%s, then %s: no entry is left, and the file is what it was', async (first, second, left) => {
+      const before = '{\n  "agent_servers": { "mine": 1 }, // x\n}\n';
+      const file = fileOf('zed', before);
+      for (const host of ['unix:///a', 'unix:///b'])
+        for (const agent of ['claude', 'codex']) await run(host, '--agent', agent);
+
+      await run('', '--undo', '--agent', first);
+
+      expect(Object.keys(objectInFile(file, ['agent_servers']))).toEqual(['mine', `${left} (cai)`]);
+      await run('', '--undo', '--agent', second);
+      expect(readFileSync(file, 'utf8')).toBe(before);
+      expect(readdirSync(dirname(file))).toEqual(['settings.json']);
+    });
+
+    test('a file that was not there is gone', async () => {
+      for (const host of ['unix:///a', 'unix:///b']) await run(host);
+      await run('', '--undo');
+
+      expect(readdirSync(dirname(fileOf('zed')))).toEqual([]);
+    });
+
+    test('what somebody has changed between them stays, and is kept', async () => {
+      const file = fileOf('zed', '{ "a": 1 }');
+      await run('unix:///a');
+      const changed = readFileSync(file, 'utf8').replace('"a": 1', '"a": 2 /* new */');
+      writeFileSync(file, changed);
+      await run('unix:///b');
+
+      await run('', '--undo');
+
+      expect(parse(readFileSync(file, 'utf8'))).toEqual({ a: 2, agent_servers: {} });
+      expect(readFileSync(file, 'utf8')).toContain('/* new */');
+      expect(readFileSync(`${file}.before-cai-2`, 'utf8')).toBe(changed);
+    });
   });
 
   test('what was changed since stays', async () => {

@@ -25,8 +25,10 @@ async function used() {
   const state = join(user.cwd!, '.local/state/containai');
   mkdirSync(join(zed, '..'), { recursive: true });
   writeFileSync(zed, settings);
-  await runHere(['setup', 'zed'], user);
+  // Another engine than before is another entry, in the place of the first.
+  await runHere(['setup', 'zed'], { ...user, env: { ...user.env, DOCKER_HOST: 'unix:///old.sock' } });
   await runHere(['setup', 'zed', '--agent', 'codex'], user);
+  await runHere(['setup', 'zed'], user);
   mkdirSync(state, { recursive: true });
   return { user, zed, state };
 }
