@@ -1,6 +1,7 @@
 /** The candidate that `word` is a slip of: at most a third of its letters added, dropped, changed or swapped. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const ranked = candidates.map((candidate) => ({ candidate, distance: distanceBetween(word, candidate) }));
+  const alike = candidates.filter(({ length }) => Math.abs(length - word.length) <= word.length / 3);
+  const ranked = alike.map((candidate) => ({ candidate, distance: distanceBetween(word, candidate) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);
   return best !== undefined && best.distance <= word.length / 3 ? best.candidate : undefined;
 }

@@ -16,5 +16,13 @@ describe('nearest', () => {
     expect(nearest(word, ['sessions', 'acp.fs', 'agent', 'acp.idle'])).toBeUndefined();
   });
 
+  test('the letters of a word are not read where its length alone tells that nothing was meant', () => {
+    const letter = jest.fn(() => 'x');
+    const word = Object.defineProperty({ length: 1_000 }, 0, { get: letter }) as unknown as string;
+
+    expect(nearest(word, ['acp.idle'])).toBeUndefined();
+    expect(letter).not.toHaveBeenCalled();
+  });
+
   test('nothing was meant where nothing is known', () => expect(nearest('acp', [])).toBeUndefined());
 });

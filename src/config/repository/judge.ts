@@ -63,22 +63,24 @@ export class JudgedFile {
   /** One sentence for each key, or table of a list, that is ignored. */
   notices(remedies: { readonly never: string; readonly widens: string }): string[] {
     const { file, placeOf } = this.file;
-    const notices = new Map<string, string>();
-    for (const { setting, verdict } of this.#judged.filter((each) => !this.#counts(each))) {
+    const ignored = new Map<string, Judged>();
+    for (const each of this.#judged.filter((judged) => !this.#counts(judged))) {
+      const { path } = each.setting;
+      const name = nameOf(isInList(path) ? path.slice(0, -1) : path);
+      if (!ignored.has(name)) ignored.set(name, each);
+    }
+    const notices = [...ignored].slice(0, maxNotices).map(([name, { setting, verdict }]) => {
       const { path, key } = setting;
       const own = key.repository === 'never' ? undefined : key.repository.why;
       const widens = own ?? 'it would allow the agent more than you do';
-      const name = nameOf(isInList(path) ? path.slice(0, -1) : path);
       const why =
         verdict === 'never'
           ? `a repository cannot set it: if you want it, ${remedies.never}`
           : `${widens}: if you want it, ${remedies.widens}`;
-      if (!notices.has(name))
-        notices.set(name, `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, because ${why}`);
-    }
-    const all = [...notices.values()];
-    if (all.length <= maxNotices) return all;
-    return [...all.slice(0, maxNotices), `${file}: ${all.length - maxNotices} more keys are ignored`];
+      return `${file}:${placeOf(path).line}: ${quoted(name)} is ignored, because ${why}`;
+    });
+    const more = ignored.size - notices.length;
+    return more === 0 ? notices : [...notices, `${file}: ${more} more keys are ignored`];
   }
 
   #counts({ verdict }: Judged): boolean {

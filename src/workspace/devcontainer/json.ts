@@ -23,21 +23,46 @@ export function parseJson(text: string, file: string): JsonObject {
   throw new CaiError('CONFIG', `${file} must hold an object: { ... }`);
 }
 
-/** Where a path, or the longest beginning of it, stands in such a text. */
+/** Where a path, or the longest beginning of it, stands in such a text. The text is parsed for the first answer only. */
 export function placesInJson(text: string): (path: readonly (string | number)[]) => TextPosition {
+  let known: Node | undefined;
   return (path) => {
-    const { findNodeAtLocation, parseTree } = library();
-    const tree = parseTree(text);
-    if (tree === undefined) return { line: 1, column: 1 };
-    const lengths = path.map((_, index) => path.length - index);
-    const known = lengths.map((length) => findNodeAtLocation(tree, path.slice(0, length)));
-    const node = known.find((each) => each !== undefined) ?? tree;
-    return placeAt(text, (node.parent?.type === 'property' ? node.parent : node).offset);
+    let node = (known ??= nodesOf(text));
+    for (const name of path) {
+      const next = node.children.get(name);
+      if (next === undefined) break;
+      node = next;
+    }
+    return node.place;
   };
 }
 
 /** Line and column, from 1. */
 type TextPosition = Readonly<Record<'line' | 'column', number>>;
+
+interface Node {
+  readonly place: TextPosition;
+  readonly children: ReadonlyMap<string | number, Node>;
+}
+
+function nodesOf(text: string): Node {
+  const starts = [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+  let line = 1;
+  // Offsets come in the order of the text.
+  const nodeAt = (offset: number, value: jsonc.Node | undefined): Node => {
+    while (line < starts.length && starts[line]! <= offset) line += 1;
+    const place = { line, column: offset - starts[line - 1]! + 1 };
+    const children = new Map<string | number, Node>();
+    value?.children?.forEach((child, index) => {
+      const [name, own] = child.type === 'property' ? child.children! : [];
+      const key = name === undefined ? index : (name.value as string);
+      if (!children.has(key)) children.set(key, nodeAt(child.offset, name === undefined ? child : own));
+    });
+    return { place, children };
+  };
+  const tree = library().parseTree(text);
+  return nodeAt(tree?.offset ?? 0, tree);
+}
 
 function placeAt(text: string, offset: number): TextPosition {
   const lines = text.slice(0, offset).split('\n');

@@ -1,3 +1,4 @@
+import * as jsonc from 'jsonc-parser';
 import { isObject, parseJson, placesInJson, textOf, textsIn } from '../../../src/workspace/devcontainer/json';
 
 describe('parseJson', () => {
@@ -21,6 +22,17 @@ test('placesInJson tells where a key, or what is above it, stands', () => {
   expect(placeOf(['a', 'b'])).toEqual({ line: 3, column: 5 });
   expect(placeOf(['a', 'c'])).toEqual({ line: 2, column: 3 });
   expect(placeOf(['x'])).toEqual({ line: 1, column: 1 });
+});
+
+test('placesInJson parses the text once, and takes the first of two with one name', () => {
+  const parseTree = jest.spyOn(jsonc, 'parseTree');
+  const placeOf = placesInJson('{ "a": 1,\n  "a": 2, "b": [1,\n    2] }');
+
+  expect([placeOf(['a']), placeOf(['b', 1])]).toEqual([
+    { line: 1, column: 3 },
+    { line: 3, column: 5 },
+  ]);
+  expect(parseTree).toHaveBeenCalledTimes(1);
 });
 
 test('values are told apart by what they are', () => {
