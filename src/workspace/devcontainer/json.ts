@@ -9,8 +9,12 @@ export interface JsonObject {
   readonly [name: string]: Json;
 }
 
+/** How many lists and objects can lie in each other: those who read them go down level by level. */
+export const maxLevels = 100;
+
 /** The object that a text with comments and trailing commas holds. Fails with `CaiError('CONFIG')` that names `file`. */
 export function parseJson(text: string, file: string): JsonObject {
+  refuseDeep(text, file);
   const { parse, printParseErrorCode } = library();
   const errors: jsonc.ParseError[] = [];
   const value = parse(text, errors, { allowTrailingComma: true }) as Json | undefined;
@@ -21,6 +25,28 @@ export function parseJson(text: string, file: string): JsonObject {
   }
   if (isObject(value)) return value;
   throw new CaiError('CONFIG', `${file} must hold an object: { ... }`);
+}
+
+/** Fails with `CaiError('CONFIG')` for a text with more levels than `maxLevels`. The parser goes down in the same way. */
+export function refuseDeep(text: string, file: string): void {
+  const scanner = library().createScanner(text, true);
+  const open: string[] = [];
+  while (scanner.getPosition() < text.length) {
+    scanner.scan();
+    const token = text[scanner.getTokenOffset()];
+    if (token === '[' || token === '{') open.push(token === '[' ? ']' : '}');
+    // The parser passes over an end that does not fit.
+    else if (token === open.at(-1)) open.pop();
+    if (open.length > maxLevels) throw tooDeep(file, placeAt(text, scanner.getTokenOffset()).line);
+  }
+}
+
+/** That a file has more levels than `maxLevels` on that line. */
+export function tooDeep(file: string, line: number): CaiError {
+  return new CaiError(
+    'CONFIG',
+    `${file}:${line}: more than ${maxLevels} lists and objects lie in each other: use fewer levels`,
+  );
 }
 
 /** Where a path, or the longest beginning of it, stands in such a text. The text is parsed for the first answer only. */

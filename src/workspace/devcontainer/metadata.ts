@@ -2,7 +2,7 @@
  * What an image says of the containers that are made from it: its base, its features and the devcontainer.json each have
  * a say. Source: Development Containers, "Image Metadata".
  */
-import { isObject, textOf, wordOf, type Json, type JsonObject } from './json';
+import { isObject, refuseDeep, textOf, wordOf, type Json, type JsonObject } from './json';
 import { substitute, type VariableValues } from './substitute';
 import { unlessFails } from '../../system/unless';
 
@@ -38,8 +38,8 @@ export interface Metadata {
 }
 
 /** A label that is no metadata says nothing. `services`: names of those that share the network of the container. */
-export function metadataOf(label: string | undefined, services: readonly string[] = []): Metadata {
-  const value = unlessFails(() => JSON.parse(label ?? '[]') as Json) ?? [];
+export function metadataOf(label = '[]', services: readonly string[] = []): Metadata {
+  const value = unlessFails(() => valueIn(label)) ?? [];
   const entries = [value].flat().filter(isObject);
   const last = (key: string) => entries.map((entry) => textOf(entry[key])).findLast(Boolean);
   const ports = [...new Set(entries.flatMap(({ forwardPorts = [] }) => [forwardPorts].flat()))];
@@ -51,6 +51,11 @@ export function metadataOf(label: string | undefined, services: readonly string[
     otherPorts: ports.flatMap((port) => (inside(port) === undefined ? (wordOf(port) ?? []) : [])),
     entries,
   };
+}
+
+function valueIn(label: string): Json {
+  refuseDeep(label, metadataLabel);
+  return JSON.parse(label) as Json;
 }
 
 /**

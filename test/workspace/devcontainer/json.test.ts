@@ -16,6 +16,28 @@ describe('parseJson', () => {
   });
 });
 
+describe('levels', () => {
+  const lists = (levels: number, inside = '') => `{"a":${'['.repeat(levels)}${inside}${']'.repeat(levels)}}`;
+
+  test.each([
+    ['100', lists(99)],
+    [
+      'few, with brackets in texts and comments',
+      lists(1, `"${'['.repeat(200)}", /* ${'['.repeat(200)} */ 1`),
+    ],
+    ['few, each often', lists(1, `${'{},'.repeat(200)} []`)],
+  ])('can be %s', (_, text) => expect(parseJson(text, 'f')).toHaveProperty('a'));
+
+  test.each([
+    ['101', lists(100)],
+    ['thousands', lists(3_000)],
+    ['hundreds of thousands without an end', `{"a":${'['.repeat(200_000)}`],
+    ['many with ends that do not fit', `{"a":${'[},'.repeat(80_000)}`],
+  ])('cannot be %s', (_, text) =>
+    expect(() => parseJson(text, 'f')).toThrow('f:1: more than 100 lists and objects lie in each other'),
+  );
+});
+
 test('placesInJson tells where a key, or what is above it, stands', () => {
   const placeOf = placesInJson('{\n  "a": {\n    "b": [ 1 ] } }');
 

@@ -41,7 +41,15 @@ describe('metadataOf', () => {
     expect({ ports, otherPorts }).toEqual({ ports: [80, 3_000, 5_432], otherPorts: ['0'] });
   });
 
-  test.each([[undefined], [''], ['no JSON'], ['1'], ['[1, null]']])('takes %j for nothing', (text) => {
+  const deep = `[{"remoteUser":"x","remoteEnv":{"A":${'['.repeat(100_000)}${']'.repeat(100_000)}}}]`;
+  test.each([
+    ['none', undefined],
+    ['empty', ''],
+    ['no JSON', '{'],
+    ['a number', '1'],
+    ['a list', '[1, null]'],
+    ['deep', deep],
+  ])('takes a label for nothing that is %s', (_, text) => {
     expect(metadataOf(text)).toMatchObject({ user: undefined, hooks: [], ports: [] });
   });
 });

@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import type * as yaml from 'yaml';
 import { CaiError, messageOf } from '../../../errors';
 import { quoted } from '../../../system/quoted';
-import { isObject, textOf, textsOf, wordOf, type Json, type JsonObject } from '../json';
+import { isObject, maxLevels, textOf, textsOf, tooDeep, wordOf, type Json, type JsonObject } from '../json';
 import { Variables, type Read } from './variables';
 
 /** One service, as the last file that has it says. */
@@ -74,33 +74,72 @@ export function mainService({ service, services, variables }: ComposeProject, na
 }
 
 function parsed(text: string, file: string): { content: JsonObject; lines: ReadonlyMap<string, number> } {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
-  const { LineCounter, isMap, isScalar, parseDocument } = require('yaml') as typeof yaml;
+  const { LineCounter, isMap, isScalar } = library();
   try {
     const lineCounter = new LineCounter();
-    const document = parseDocument(text, {
-      merge: true,
-      lineCounter,
-      prettyErrors: false,
-      logLevel: 'silent',
-    });
+    const lineAt = (offset: number) => lineCounter.linePos(offset).line;
+    const document = documentIn(text, lineCounter, file);
     const [error] = document.errors;
     if (error !== undefined) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
       throw new Error(`${error.message} at line ${line}, column ${col}`);
     }
+    checkKeys(document, lineAt);
     // Refuses aliases that would become much more than the text has.
     const content = document.toJS() as unknown;
     const services = document.get('services', true);
     const keys = (isMap(services) ? services.items : []).map(({ key }) => key).filter(isScalar);
-    const lines = new Map(
-      keys.map(({ value, range }) => [String(value), lineCounter.linePos(range![0]).line]),
-    );
+    const lines = new Map(keys.map(({ value, range }) => [String(value), lineAt(range![0])]));
     if (isObject(content)) return { content, lines };
   } catch (reason) {
+    if (reason instanceof CaiError) throw reason;
     throw new CaiError('CONFIG', `${file}: ${messageOf(reason).split('\n')[0]}`);
   }
   throw new CaiError('CONFIG', `${file} holds no services`);
+}
+
+/** The first document of a text. Fails with `CaiError('CONFIG')` for one with more than `maxLevels`. */
+function documentIn(text: string, lineCounter: yaml.LineCounter, file: string): yaml.Document {
+  const { Composer, Lexer, Parser } = library();
+  const parser = new Parser(lineCounter.addNewLine);
+  function* tokens() {
+    lineCounter.addNewLine(0);
+    for (const lexeme of new Lexer().lex(text)) {
+      for (const token of parser.next(lexeme)) {
+        yield token;
+        if (token.type === 'error') return;
+      }
+      // What is open: the composer goes down in it level by level.
+      if (parser.stack.length > maxLevels) throw tooDeep(file, lineCounter.linePos(parser.offset).line);
+    }
+    yield* parser.end();
+  }
+  // The library looks for two equal keys by comparing each with all before it.
+  const composer = new Composer({ merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
+  return [...composer.compose(tokens(), true, text.length)][0]!;
+}
+
+/** Fails for two keys that are equal, and for one that is no word: it would be written as text, level by level. */
+function checkKeys(document: yaml.Document, lineAt: (offset: number) => number): void {
+  const { isScalar, visit } = library();
+  visit(document, {
+    Map: (_, { items, range }) => {
+      const known = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) throw new Error(`a key of the object at line ${lineAt(range![0])} is no word`);
+        if (known.has(key.value))
+          throw new Error(
+            `${quoted(String(key.value))} is twice in one object, again at line ${lineAt(key.range![0])}`,
+          );
+        known.add(key.value);
+      }
+    },
+  });
+}
+
+function library(): typeof yaml {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
+  return require('yaml') as typeof yaml;
 }
 
 /** These are joined name by name; of all others, the later one counts. */
