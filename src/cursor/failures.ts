@@ -37,9 +37,9 @@ export function transientClass({ words }: End): string | undefined {
 
 /** Whether the words say that the chat cannot be continued because it is not known. */
 export function isChatGone({ words }: End): boolean {
-  return /(chat|conversation|session|thread)\b.*\b(not found|does not exist|unknown|no longer|expired)/i.test(
-    words,
-  );
+  const gone =
+    /(chat|conversation|session|thread)\b.*\b(not found|does not exist|unknown|no longer|expired)/i;
+  return !wantsSignIn(words) && gone.test(words);
 }
 
 /** How long the service wants to be left alone, in milliseconds; undefined if it does not say. */

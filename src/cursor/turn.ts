@@ -29,6 +29,7 @@ export interface TurnOptions {
   readonly signal: AbortSignal;
   /** Tells the editor; resolves once that is written. */
   readonly tell: (updates: readonly SessionUpdate[]) => Promise<void>;
+  /** Called with the chat that later turns go on with. */
   readonly onChat: (chatId: string) => void;
   readonly log: (line: string) => void;
 }
@@ -64,10 +65,10 @@ export async function runTurn(options: TurnOptions): Promise<Turn> {
       );
       const hasWaited = await sleep(waitMs, true, { signal }).catch(() => false);
       if (!hasWaited) return { ...turn, isCancelled: true };
-    } else if (resumed !== undefined && (reason !== undefined || isChatGone(end))) {
-      // The last way: at most it lacks what was said before.
+    } else if (reason === undefined && resumed !== undefined && isChatGone(end)) {
+      // The last way: it lacks what was said before.
       resumed = undefined;
-      log(`${program.name}: ${reason ?? 'its chat is gone'}; starting it once more, in a new chat`);
+      log(`${program.name}: its chat is gone; starting it once more, in a new chat`);
       await options.tell([newChatNote]);
     } else return failed;
   }
@@ -98,15 +99,17 @@ async function runOnce(
 ): Promise<{ stream: Stream; end: End }> {
   const { program, args, cwd, prompt, todos, signal, tell, onChat, log } = options;
   const stream = new Stream(cwd, todos);
+  let kept = chatId;
   const run = program.start([...(chatId === undefined ? [] : ['--resume', chatId]), ...args], cwd, prompt);
   const stop = (): void => void run.stop();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop);
   try {
     for await (const line of run.lines) {
-      const before = stream.chatId;
       const updates = stream.take(line);
-      if (stream.chatId !== undefined && stream.chatId !== before) onChat(stream.chatId);
+      // One that fails at once would take the place of the one that knows what was said.
+      const isKept = options.chatId === undefined || stream.hasOutput || stream.result?.isError === false;
+      if (isKept && stream.chatId !== undefined && stream.chatId !== kept) onChat((kept = stream.chatId));
       if (updates.length > 0) await tell(updates);
       if (stream.result !== undefined) void within(endMs, run.ended).then(stop);
     }

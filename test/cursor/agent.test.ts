@@ -499,29 +499,38 @@ describe('a start that fails', () => {
     expect(editor.stderr.match(/again in \d s/g)).toEqual(['again in 7 s']);
   });
 
+  test('of a chat that is gone is tried once more in a new one, and the thread says so', async () => {
+    const editor = await usual(hasty);
+    const { sessionId } = await editor.session();
+    await editor.prompt(sessionId, 'play hello');
+
+    await editor.prompt(sessionId, 'resumed Error: Chat 1 not found');
+
+    const tries = editor.place.prompts.slice(1);
+    expect(tries.map(({ args }) => args.includes('--resume'))).toEqual([true, false]);
+    expect(editor.text()).toMatch(/^Hello there\.cai: Cursor's chat .* a new chat,.*\n\nHello there\.$/s);
+    // The next turn goes on in the new one.
+    await editor.prompt(sessionId, 'more');
+    expect(editor.text()).toMatch(/Prompt 2 of this chat\.$/);
+  });
+
   test.each([
-    ['where three repeats have failed', 'read ECONNRESET', 5],
-    ['where its chat is gone', 'Error: Chat 1 not found', 2],
-  ])(
-    'of a chat is tried once more in a new one, %s, and the thread says so',
-    async (_what, words, starts) => {
-      const editor = await usual(hasty);
-      const { sessionId } = await editor.session();
-      await editor.prompt(sessionId, 'play hello');
+    ['that cannot be reached is told', 'resumed read ECONNRESET', [true, true, true, true]],
+    ['whose service wants a long rest is told', 'resumed 429 Retry-After: 61', [true]],
+    ['is told where a new one fails, too,', 'early 9 Error: Chat 1 not found', [true, false]],
+  ])('of a chat %s, and the chat stays', async (_what, words, resumes) => {
+    const editor = await usual(hasty);
+    const { sessionId } = await editor.session();
+    await editor.prompt(sessionId, 'play hello');
 
-      await editor.prompt(sessionId, `resumed ${words}`);
+    await expect(editor.prompt(sessionId, words)).rejects.toMatchObject({ code: -32603 });
 
-      const tries = editor.place.prompts.slice(1);
-      expect(tries).toHaveLength(starts);
-      expect(tries.map(({ args }) => args.includes('--resume'))).toEqual(
-        tries.map((_, at) => at < tries.length - 1),
-      );
-      expect(editor.text()).toMatch(/^Hello there\.cai: Cursor's chat .* a new chat,.*\n\nHello there\.$/s);
-      // The next turn goes on in the new one.
-      await editor.prompt(sessionId, 'more');
-      expect(editor.text()).toMatch(/Prompt 2 of this chat\.$/);
-    },
-  );
+    const tries = editor.place.prompts.slice(1);
+    expect(tries.map(({ args }) => args.includes('--resume'))).toEqual(resumes);
+    await editor.prompt(sessionId, 'more');
+    const known = 2 + resumes.filter(Boolean).length;
+    expect(editor.text()).toMatch(new RegExp(`Prompt ${known} of this chat\\.$`));
+  });
 
   test('of a chat for another reason is told, and the chat stays', async () => {
     const editor = await usual(hasty);

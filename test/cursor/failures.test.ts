@@ -21,10 +21,11 @@ test.each([
 });
 
 test('a chat that is gone, and a time to wait, are seen in the words', () => {
-  expect([isChatGone(end('Error: Chat 1 not found')), isChatGone(end('file not found'))]).toEqual([
-    true,
-    false,
-  ]);
+  expect(
+    ['Error: Chat 1 not found', 'file not found', 'Session expired: not logged in'].map((words) =>
+      isChatGone(end(words)),
+    ),
+  ).toEqual([true, false, false]);
   expect([
     retryAfterMs('Retry-After: 61'),
     retryAfterMs('{"retry_after":"7"}'),

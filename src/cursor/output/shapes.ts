@@ -34,15 +34,30 @@ export function textIn(content: unknown): string {
     .join('');
 }
 
+/** What is deeper is left out: all who write it as JSON go down level by level. */
+const maxLevels = 200;
+
 /** A JSON object of a line; undefined for every other line. Half a character, which no editor could read, becomes U+FFFD. */
 export function lineIn(text: string): Shape | undefined {
   if (!text.trimStart().startsWith('{')) return undefined;
   try {
-    const whole = (_: string, value: unknown) => (typeof value === 'string' ? wellFormed(value) : value);
-    return shapeOf(/\\ud[89a-f]/i.test(text) ? JSON.parse(text, whole) : JSON.parse(text));
+    return jsonIn(text);
   } catch {
     return undefined;
   }
+}
+
+/** The object that a text holds as JSON, down to `maxLevels`. Throws for what is no JSON. */
+export function jsonIn(text: string): Shape {
+  const hasHalves = /\\ud[89a-f]/i.test(text);
+  const whole = (value: unknown, levels: number): unknown => {
+    if (typeof value === 'string' && hasHalves) return wellFormed(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (levels === 0) return null;
+    if (Array.isArray(value)) return value.map((each) => whole(each, levels - 1));
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, whole(each, levels - 1)]));
+  };
+  return shapeOf(whole(JSON.parse(text), maxLevels));
 }
 
 /** The beginning of a text: at most so many UTF-16 units, and no half of a character. */

@@ -1,7 +1,7 @@
 /** Tool calls of Cursor as ACP has them: title, kind, places, differences, exit codes and durations. */
 import { posix } from 'node:path';
 import type { ToolCallContent, ToolCallLocation, ToolKind } from '@agentclientprotocol/sdk';
-import { beginning, firstNumber, firstText, listOf, shapeOf, type Shape } from './shapes';
+import { beginning, firstNumber, firstText, jsonIn, listOf, shapeOf, type Shape } from './shapes';
 
 export interface ToolReport {
   /** Cursor's id of the call, which may hold a line end; undefined for a call without an id. */
@@ -221,7 +221,7 @@ function pathOf(args: Shape): string | undefined {
 function argsOf(value: unknown): Shape {
   if (typeof value !== 'string') return shapeOf(value);
   try {
-    return shapeOf(JSON.parse(value));
+    return jsonIn(value);
   } catch {
     return { text: value };
   }

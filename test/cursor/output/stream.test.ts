@@ -121,6 +121,18 @@ test('a call of an unknown form keeps all that it has, and an end of an unknown 
   ]);
 });
 
+test.each([
+  ['as they are', `{"x":${'['.repeat(20_000)}1${']'.repeat(20_000)}}`],
+  ['as text', JSON.stringify(`{"x":${'['.repeat(20_000)}1${']'.repeat(20_000)}}`)],
+])('arguments that are nested more deeply than can be written are told without the rest, %s', (_, text) => {
+  const call = `{"function":{"name":"f","arguments":${text}}}`;
+  const updates = new Stream('/w', new Todos()).take(
+    `{"type":"tool_call","subtype":"started","call_id":"1","tool_call":${call}}`,
+  );
+
+  expect(JSON.stringify(updates)).toContain('"rawInput":{"x":[[[[');
+});
+
 test('half a character, which no editor could read, is replaced', () => {
   const line = String.raw`{"type":"assistant","timestamp_ms":1,"message":{"content":[{"text":"a\ud83d"}]}}`;
 
