@@ -52,11 +52,14 @@ export function readDevcontainer(root: string, file: string, localEnv: LocalEnv)
   const read = (path: string) => files.addFile(path)?.toString();
   const project = composeProject(usable, file, read);
   const source = imageSourceOf(usable, file, project);
-  const beside = project && servicesBeside(project, usable, file, (build) => addBuild(files, build));
+  const add = once((build: BuildSource) => addBuild(files, build));
+  const beside = project && servicesBeside(project, usable, file, add);
   const folder = posix.dirname(file);
   if (folder !== root) files.addAll(folder);
-  const ofFeatures = localFeatures(settings).flatMap((name) => addFeature(files, folder, name));
-  if ('dockerfile' in source) addBuild(files, source);
+  const ofFeatures = [...localFeatures(settings, folder)].flatMap(([place, name]) =>
+    addFeature(files, place, name),
+  );
+  if ('dockerfile' in source) add(source);
   const digest = files.digest(file);
   return {
     ...{ file, root, text, source, files, digest },
@@ -82,17 +85,36 @@ function withImage(service: BesideService, digest: string, root: string): Beside
   return { ...service, table: { ...table, image: `containai:service-${hash}` } };
 }
 
-function localFeatures({ features }: JsonObject): string[] {
-  return isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
+/** By their folders, each once: a name can be written in many ways. */
+function localFeatures({ features }: JsonObject, folder: string): ReadonlyMap<string, string> {
+  const names = isObject(features) ? Object.keys(features).filter((name) => /^\.\.?\//.test(name)) : [];
+  return new Map(names.map((name) => [posix.resolve(folder, name), name]));
 }
 
 /** A sentence for what is ignored of it. */
-function addFeature(files: Snapshot, folder: string, name: string): string[] {
-  const place = posix.resolve(folder, name);
+function addFeature(files: Snapshot, place: string, name: string): string[] {
   files.addAll(place);
   const file = posix.join(place, 'devcontainer-feature.json');
   const text = files.addText(file);
   return text === undefined ? [] : ignoredNotice(featureTitle(name), parseJson(text, file));
+}
+
+/** For many services from one Dockerfile and context: these are added, or fail, once. */
+function once(add: (build: BuildSource) => void): (build: BuildSource) => void {
+  const failures = new Map<string, CaiError | undefined>();
+  return (build) => {
+    const key = JSON.stringify([build.dockerfile, build.context]);
+    const known = failures.get(key);
+    if (known !== undefined) throw known;
+    if (failures.has(key)) return;
+    try {
+      add(build);
+      failures.set(key, undefined);
+    } catch (reason) {
+      if (reason instanceof CaiError) failures.set(key, reason);
+      throw reason;
+    }
+  };
 }
 
 function addBuild(files: Snapshot, { dockerfile, context }: BuildSource): void {
@@ -111,7 +133,7 @@ function addBuild(files: Snapshot, { dockerfile, context }: BuildSource): void {
   const isPart = (path: string): boolean => path === context || isWanted(posix.relative(context, path));
   // An exception can be deep within a folder that is left out.
   const hasExceptions = /^[ \t]*!/m.test(rules ?? '');
-  for (const path of pathsOf(sourcesIn(text), context))
+  for (const path of new Set(pathsOf(sourcesIn(text), context)))
     files.addAll(path, isPart, (folder) => hasExceptions || isPart(folder));
 }
 

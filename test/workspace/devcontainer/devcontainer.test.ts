@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { buildSettings } from '../../../src/workspace/devcontainer/build-settings';
 import { describeDevcontainer } from '../../../src/workspace/devcontainer/describe';
 import { readDevcontainer } from '../../../src/workspace/devcontainer/devcontainer';
+import { Snapshot } from '../../../src/workspace/devcontainer/snapshot';
 import { newRoot } from './files';
 
 const name = '.devcontainer/devcontainer.json';
@@ -193,6 +194,46 @@ describe('a service of a Compose project that is built', () => {
 
     expect(read(root).services).toEqual([]);
     expect(read(root).ignored.at(-1)).toMatch(/service "my_db" is not started, because .* leads out of/);
+  });
+});
+
+describe('files are looked at once', () => {
+  const looksAt = (files: Record<string, string>): number => {
+    const addAll = jest.spyOn(Snapshot.prototype, 'addAll').mockClear();
+    read(newRoot({ 'src/a1': '', ...files }));
+    return addAll.mock.calls.filter(([path]) => path.endsWith('/src/a1')).length;
+  };
+
+  test('for many patterns of a Dockerfile in one folder', () => {
+    const Dockerfile = 'FROM a\nCOPY s*/a1 s*/a2 s*/a3 /\n';
+
+    expect(
+      looksAt({ [name]: '{ "build": { "dockerfile": "../Dockerfile", "context": ".." } }', Dockerfile }),
+    ).toBe(1);
+  });
+
+  test('for many names of one feature', () => {
+    const features = { './own': {}, '././own': {}, './x/../own': {} };
+
+    expect(
+      looksAt({
+        [name]: JSON.stringify({ image: 'a', features }),
+        '.devcontainer/own/src/a1': '',
+        '.devcontainer/x/y': '',
+      }),
+    ).toBe(2);
+  });
+
+  test('for many services from one Dockerfile', () => {
+    const services = ['app', 'a', 'b', 'c'].map((service) => `  ${service}: { build: . }\n`).join('');
+
+    expect(
+      looksAt({
+        [name]: '{ "dockerComposeFile": "../c.yml", "service": "app" }',
+        'c.yml': `services:\n${services}`,
+        Dockerfile: 'FROM a\nCOPY src /\n',
+      }),
+    ).toBe(1);
   });
 });
 
