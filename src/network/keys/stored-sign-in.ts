@@ -9,7 +9,9 @@ type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;
 /** The real tokens in an agent's file; `undefined` if none is there, whatever else is. */
 export function storedIn({ stored }: Pick<AgentSignIn, 'stored'>, text: string): StoredSignIn | undefined {
   return unlessFails(() => {
-    const { tokens: all, scope: words, expiresAt } = stored.read(JSON.parse(parted(text).json) as Tree);
+    // Changed as in `withoutTokens`, so that a file that is nested too deeply for that fails here.
+    const file = JSON.parse(parted(text).json, (_, value: unknown) => value) as Tree;
+    const { tokens: all, scope: words, expiresAt } = stored.read(file);
     const found = Object.entries(all).map(([name, value]) => [name, [value].flat().find(isToken)] as const);
     const tokens = Object.fromEntries(found.filter(([, token]) => token !== undefined)) as SignIn['tokens'];
     if (tokens.access === undefined && tokens.refresh === undefined) return undefined;

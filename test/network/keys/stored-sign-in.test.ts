@@ -103,6 +103,7 @@ describe('storedIn', () => {
 
   test.each<[string, Agent, unknown]>([
     ['nothing', 'claude', ''],
+    ['what is nested too deeply', 'gemini', `{"access_token":"ya29.real","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
     ['what is no JSON', 'claude', '{"claudeAiOauth":'],
     ['comments alone', 'copilot', comments],
     ...agents.flatMap((agent): [string, Agent, unknown][] =>
