@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { killIfThere } from '../agents/leftovers';
 import { agent, hostileConfig } from '../escape/hostile-agent';
-import { isNightly } from '../support/nightly';
 import { Editor } from './editor';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
@@ -231,44 +230,42 @@ const machines = (...args: string[]): void => {
     const killSsh = (cai: Cai): void => {
       for (const { pid } of sshOf(cai)) killIfThere(pid);
     };
-    // Sending Claude's image takes a minute and more; the stand-in of the other tests shows the same of the way there.
-    if (isNightly)
-      test(
-        'of Claude, on two machines at once: a permission, a command, a cancelled turn, and one after all ssh were killed',
-        async () => {
-          await sendImage('claude');
-          await Promise.all(
-            [first, second].map(async (host) => {
-              const cai = new Cai(`${modelConfig}[engine]\nshares = ${JSON.stringify([folder])}\n`);
-              cai.env.DOCKER_HOST = host;
-              const cwd = newWorkspace();
-              await startModel(cai, cwd, 'claude');
-              const editor = await Editor.open(cai, 'claude', { cwd, env: modelEnv });
-              const session = await editor.newSession(cwd);
-              const stops = async (text: string) =>
-                ((await editor.prompt(session, text)).result as { stopReason?: string } | undefined)
-                  ?.stopReason;
+    test(
+      'of Claude, on two machines at once: a permission, a command, a cancelled turn, and one after all ssh were killed',
+      async () => {
+        await sendImage('claude');
+        await Promise.all(
+          [first, second].map(async (host) => {
+            const cai = new Cai(`${modelConfig}[engine]\nshares = ${JSON.stringify([folder])}\n`);
+            cai.env.DOCKER_HOST = host;
+            const cwd = newWorkspace();
+            await startModel(cai, cwd, 'claude');
+            const editor = await Editor.open(cai, 'claude', { cwd, env: modelEnv });
+            const session = await editor.newSession(cwd);
+            const stops = async (text: string) =>
+              ((await editor.prompt(session, text)).result as { stopReason?: string } | undefined)
+                ?.stopReason;
 
-              expect(await stops('[[write note by-claude]] [[shell pwd > made]]')).toBe('end_turn');
-              expect(readFileSync(join(cwd, 'note'), 'utf8')).toBe('by-claude\n');
-              expect(readFileSync(join(cwd, 'made'), 'utf8')).toBe(`${cwd}\n`);
-              const slow = stops('[[slow]]');
-              await editor.hears(session, 'slow-1');
-              editor.notify('session/cancel', { sessionId: session });
-              expect(await slow).toBe('cancelled');
+            expect(await stops('[[write note by-claude]] [[shell pwd > made]]')).toBe('end_turn');
+            expect(readFileSync(join(cwd, 'note'), 'utf8')).toBe('by-claude\n');
+            expect(readFileSync(join(cwd, 'made'), 'utf8')).toBe(`${cwd}\n`);
+            const slow = stops('[[slow]]');
+            await editor.hears(session, 'slow-1');
+            editor.notify('session/cancel', { sessionId: session });
+            expect(await slow).toBe('cancelled');
 
-              killSsh(cai);
-              await startModel(cai, cwd, 'claude');
-              expect(await stops('[[shell touch after]]')).toBe('end_turn');
-              expect(readdirSync(cwd)).toContain('after');
-              expect(await containersAt(host, cwd)).toHaveLength(1);
-              editor.proxy.child.stdin.end();
-              await editor.proxy.ends();
-            }),
-          );
-        },
-        buildTimeoutMs,
-      );
+            killSsh(cai);
+            await startModel(cai, cwd, 'claude');
+            expect(await stops('[[shell touch after]]')).toBe('end_turn');
+            expect(readdirSync(cwd)).toContain('after');
+            expect(await containersAt(host, cwd)).toHaveLength(1);
+            editor.proxy.child.stdin.end();
+            await editor.proxy.ends();
+          }),
+        );
+      },
+      buildTimeoutMs,
+    );
 
     const killEngine = (): void => {
       machines('kill-engine', '1');
