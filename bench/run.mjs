@@ -65,15 +65,15 @@ function checkBudgets() {
   }
 }
 
-/** Figures by metric and contender, a list with one a round each. */
-async function take(measure, rounds, isFull) {
+/** Figures by metric and contender, a list with one a round each. `failed` takes why a contender has none in a round. */
+async function take(measure, rounds, isFull, failed) {
   const figures = {};
   for (let round = 0; round < rounds; round++) {
     // Of its own each round, so that none finds what the ones before have left.
     const place = new Place();
     try {
       const order = rotated(measure.names, round);
-      const taken = await measure.round({ place, order, rotate: rotated, round, isFull });
+      const taken = await measure.round({ place, order, rotate: rotated, round, isFull, failed });
       for (const [metric, byName] of Object.entries(taken)) {
         for (const [name, value] of Object.entries(byName))
           ((figures[metric] ??= {})[name] ??= []).push(value);
@@ -85,7 +85,7 @@ async function take(measure, rounds, isFull) {
   return figures;
 }
 
-/** What came of a measure: `figures`, or the reason why there are none in `leftOut` or `error`. */
+/** What came of a measure: `figures`, and why there are none in `leftOut`, or why some are missing in `error`. */
 async function run(name, measure, { rounds, isFull }) {
   const leftOut = await measure.unavailable?.();
   if (leftOut !== undefined) {
@@ -93,14 +93,18 @@ async function run(name, measure, { rounds, isFull }) {
     return { metrics: measure.metrics, leftOut };
   }
   const startedAt = performance.now();
+  let error;
   try {
-    const figures = await take(measure, rounds, isFull);
+    const figures = await take(measure, rounds, isFull, (message) => {
+      error ??= message;
+      print(`${name}: failed: ${message}\n`);
+    });
     const tookS = Math.round((performance.now() - startedAt) / 1_000);
     print(`${name}: ${rounds} rounds in ${tookS} s\n${textOf(measure, rowsOf(measure, figures))}\n`);
-    return { metrics: measure.metrics, figures };
-  } catch (error) {
-    print(`${name}: failed: ${error.message}\n\n`);
-    return { metrics: measure.metrics, error: error.message };
+    return { metrics: measure.metrics, figures, error };
+  } catch ({ message }) {
+    print(`${name}: failed: ${message}\n\n`);
+    return { metrics: measure.metrics, error: message };
   }
 }
 

@@ -25,7 +25,7 @@ import { Crowd, withAgent } from '../cluster/crowd.mjs';
 import { residentMiB } from '../process-stats.mjs';
 import { quantile } from '../statistics.cjs';
 
-const sizes = { quick: [1, 10], full: [1, 10, 25, 50, 100] };
+const sizes = { quick: [1, 10], full: [1, 10, 25, 50, 75, 100] };
 const trips = 300;
 /** How long nobody asks for anything, in milliseconds. */
 const idleMs = 60_000;
@@ -75,8 +75,8 @@ function metricsOf(size) {
 /** Why it cannot be run here. */
 export const unavailable = withoutCluster;
 
-/** One round: figures by metric and contender. */
-export async function round({ order, isFull }) {
+/** One round: figures by metric and contender. What one place has taken until it fails is kept. */
+export async function round({ order, isFull, failed }) {
   const figures = Object.fromEntries(Object.keys(metrics).map((metric) => [metric, {}]));
   for (const name of order) {
     const place = places[name]();
@@ -84,6 +84,8 @@ export async function round({ order, isFull }) {
       place.prepare();
       const tell = (metric, value) => (figures[metric][name] = value);
       await new Growth(name, place, tell).all(asked ?? (isFull ? sizes.full : sizes.quick));
+    } catch ({ message }) {
+      failed(`${name}: ${message}`);
     } finally {
       place.remove();
     }

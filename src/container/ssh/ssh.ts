@@ -64,7 +64,7 @@ export class SshConnection {
    * answers, and with `SSH_CONNECT` if nothing does within `timeoutMs`, to which an engine that hangs adds its own, or it
    * does not let us in.
    */
-  static async open(target: SshTarget, timeoutMs = 10_000): Promise<SshConnection> {
+  static async open(target: SshTarget, timeoutMs = 30_000): Promise<SshConnection> {
     const deadline = Date.now() + timeoutMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       try {
