@@ -20,21 +20,12 @@ import * as words from './config-words';
 import { key, required, type Fields, type Row } from './rows';
 import { placesIn } from './toml-places';
 import * as rules from './repository-rules';
-import {
-  allOr,
-  agentNames,
-  folders,
-  groupName,
-  listenPlaces,
-  personName,
-  servedHosts,
-  webOrigins,
-} from './serve-words';
+import * as served from './serve-words';
 
 /** Nobody is let in to everything by leaving something out. */
 const rights = {
-  agents: required(key('agents', allOr(agentNames), 'never')),
-  workspaces: required(key('workspaces', allOr(folders), 'never')),
+  agents: required(key('agents', served.allOr(served.agentNames), 'never')),
+  workspaces: required(key('workspaces', served.allOr(served.folders), 'never')),
 };
 
 /**
@@ -150,7 +141,7 @@ const tables = {
   engine: {
     kind: key('kind', oneOf('docker', 'kubernetes'), 'never', 'docker'),
     context: key('context', text, 'never'),
-    shares: key('shares', folders, 'never'),
+    shares: key('shares', served.folders, 'never'),
     kubeconfig: key('kubeconfig', path, 'never'),
     namespace: key('namespace', text, 'never'),
   },
@@ -191,11 +182,11 @@ const tables = {
   },
   serve: {
     // Without it: the default agent.
-    agents: key('agents', agentNames, 'never'),
+    agents: key('agents', served.agentNames, 'never'),
     // Without it: a port of 127.0.0.1, in `serve-places.ts`.
-    listen: key('listen', listenPlaces, 'never'),
-    hosts: key('hosts', servedHosts, 'never', []),
-    origins: key('origins', webOrigins, 'never', []),
+    listen: key('listen', served.listenPlaces, 'never'),
+    hosts: key('hosts', served.servedHosts, 'never', []),
+    origins: key('origins', served.webOrigins, 'never', []),
     grace: key('graceMs', duration('24d'), 'never', '10m'),
     keep: key('keepBytes', size('1KiB'), 'never', '4MiB'),
     keep_messages: key('keepMessages', wholeNumber(1), 'never', 10_000),
@@ -209,8 +200,8 @@ const tables = {
     identity_header: key('identityHeader', words.headerName, 'never'),
     groups_header: key('groupsHeader', words.headerName, 'never'),
   },
-  'serve.users.[]': { name: required(key('name', personName, 'never')), ...rights },
-  'serve.groups.[]': { name: required(key('name', groupName, 'never')), ...rights },
+  'serve.users.[]': { name: required(key('name', served.personName, 'never')), ...rights },
+  'serve.groups.[]': { name: required(key('name', served.groupName, 'never')), ...rights },
 } as const satisfies Record<string, Record<string, Row<string, unknown, boolean>>>;
 type Tables = typeof tables;
 

@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream';
 import PQueue from 'p-queue';
 import { writeAtOnce } from '../system/streams/turn-writer';
+import { within } from '../system/time-limit';
 import { lengthOf, type Line } from './splice';
 
 /** What a lane may write before the next has its turn, in bytes; one line may be longer. */
@@ -20,7 +21,6 @@ export interface Lane {
 }
 
 class QueuedLane implements Lane {
-  /** Lines that are not written yet. */
   readonly lines: Line[] = [];
   bytes = 0;
   isStopped = false;
@@ -75,11 +75,8 @@ export class LineWriter {
     const written = this.#written().then(() => true);
     for (;;) {
       const before = this.#turnCount;
-      let timer: NodeJS.Timeout | undefined;
-      const stall = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), stallMs)));
-      const isWritten = await Promise.race([written, stall]);
-      clearTimeout(timer);
-      if (isWritten || this.#turnCount === before) return;
+      const isWritten = await within(stallMs, written);
+      if (isWritten === true || this.#turnCount === before) return;
     }
   }
 

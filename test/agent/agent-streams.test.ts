@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { platform } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { StopLadder } from '../../src/agent/process-end';
 import { errorCodeOf } from '../../src/errors';
 import { newFolder } from '../support/temp-folder';
@@ -10,7 +11,6 @@ import { AgentRun, fixture } from './agent-run';
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 const longLadder: StopLadder = { termAfterMs: 60_000, killAfterMs: 60_000 };
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 let run: AgentRun;
 /** The agent's ends. Like what an agent has started, they stay open when it has ended. */

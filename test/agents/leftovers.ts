@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { commandOf, readOrNothing } from '../support/processes';
 
 /** Environment variable that everything started by one test inherits, with a value of its own. */
 export const markerName = 'CAI_TEST_MARKER';
@@ -19,17 +20,8 @@ export function markedProcesses(marker: string): MarkedProcess[] {
     .filter((pid) => readOrNothing(`/proc/${pid}/environ`).split('\0').includes(`${markerName}=${marker}`))
     .map((pid) => ({
       pid: Number(pid),
-      command: readOrNothing(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim(),
+      command: commandOf(pid),
     }));
-}
-
-/** A process may end while it is looked at, and a zombie has nothing to read. */
-function readOrNothing(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /**

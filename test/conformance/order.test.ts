@@ -1,6 +1,7 @@
 /** Invariant 3: what one side sends to the other keeps its order, whatever the proxy has to look up. */
 import { sentBy, startCall } from '../support/dialogue';
 import type { Json } from '../support/inbox';
+import { lineOf } from '../support/messages';
 import { chunk, startTurn, type OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -96,10 +97,6 @@ describe('order', () => {
     expect(received.map(({ method }) => method)).toEqual(Array.from({ length: 30 }, () => methods).flat());
   });
 });
-
-function lineOf(message: Json): string {
-  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
-}
 
 function chunkFor(sessionId: string): Json {
   return { sessionId, update: chunk('text') };

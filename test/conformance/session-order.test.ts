@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../support/inbox';
+import { lineOf } from '../support/messages';
 import type { OpenSession } from '../support/turn';
 import { World } from '../support/world';
 
@@ -54,7 +55,3 @@ describe('the agent gets', () => {
     expect(got.map(({ params }) => (params as Json).cwd)).toEqual(folders);
   });
 });
-
-function lineOf(message: Json): string {
-  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
-}

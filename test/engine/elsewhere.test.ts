@@ -9,6 +9,7 @@ import { agent, hostileConfig } from '../escape/hostile-agent';
 import { Editor } from './editor';
 import { modelConfig, modelEnv, provideImages, startModel } from './model';
 import { buildTimeoutMs, Place } from './place';
+import { commandOf } from '../support/processes';
 import { Cai, docker, folder, newWorkspace, ownFile, ownFolder, user } from './support';
 
 const state = process.env.CAI_TEST_MACHINES;
@@ -39,14 +40,6 @@ function sshOf(cai: Cai): { pid: number; isShared: boolean }[] {
   const commands = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => [Number(pid), commandOf(pid)] as const); // prettier-ignore
   const own = commands.filter(([, command]) => /^ssh\b/.test(command) && command.includes(`${cai.home}/`));
   return own.map(([pid, command]) => ({ pid, isShared: command.includes('[mux]') }));
-}
-
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    return '';
-  }
 }
 
 const machines = (...args: string[]): void => {

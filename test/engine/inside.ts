@@ -7,6 +7,7 @@ import { inNamespace, inOwnNamespace, podsOf } from './cluster';
 import { isKubernetes } from './engines';
 import { Running } from './running';
 import { patienceMs } from '../support/patience';
+import { commandOf } from '../support/processes';
 import { docker } from './support';
 
 const lookEveryMs = 50;
@@ -92,14 +93,6 @@ function namespaceOf(pid: string): string | undefined {
   } catch {
     // It has ended in between.
     return undefined;
-  }
-}
-
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1).join(' ');
-  } catch {
-    return '';
   }
 }
 

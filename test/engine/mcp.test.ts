@@ -1,5 +1,5 @@
 /** MCP servers that the editor names, and that are on this machine. */
-import { chownSync, copyFileSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chownSync, copyFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -12,6 +12,7 @@ import { childrenOf } from './inside';
 import { modelConfig, modelEnv, startModel } from './model';
 import { Place, buildTimeoutMs } from './place';
 import { patienceMs } from '../support/patience';
+import { commandOf } from '../support/processes';
 import { Cai, folder, newWorkspace, ownFile, user } from './support';
 import type { Json } from '../support/inbox';
 
@@ -118,18 +119,12 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 /** Processes of this machine, outside of containers, with these words in their command line. */
 function running(words: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(words);
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(words));
 }
 
 const bridges = (): string[] => {
   const children = childrenOf(editor.proxy.pid).map(String);
-  return running('\0bridge\0').filter((pid) => children.includes(pid));
+  return running(' bridge ').filter((pid) => children.includes(pid));
 };
 
 describe('a server on the loopback address of this machine', () => {
@@ -223,7 +218,7 @@ describe('a server on the loopback address of this machine', () => {
     editor.proxy.child.kill('SIGKILL');
 
     expect(pids).toHaveLength(1);
-    await until(() => running('\0bridge\0').every((pid) => !pids.includes(pid)));
+    await until(() => running(' bridge ').every((pid) => !pids.includes(pid)));
     const { status } = await place.run(['node', '-e', `fetch('http://localhost:${port}').catch(() => process.exit(9))`]); // prettier-ignore
     expect(status).toBe(9);
   });
@@ -287,7 +282,7 @@ describe('a program', () => {
 
     await until(() => running(program).length === 0);
     await until(() => {
-      const all = running('\0bridge\0');
+      const all = running(' bridge ');
       return !running(place.workspace).some((pid) => all.includes(pid));
     });
     await until(async () => (await place.prints(['sh', '-c', 'ls /tmp | grep cai-mcp || true'])) === '');

@@ -1,5 +1,5 @@
 /** What a user of acpx sees when the agent, or the way to it, is lost: the next prompt goes on. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { killIfThere } from '../agents/leftovers';
 import { agentAnswers } from '../agents/transcript';
@@ -8,6 +8,7 @@ import { inNamespace } from './cluster';
 import { isKubernetes } from './engines';
 import { containerOf, processesIn, untilRuns } from './inside';
 import { isNightly, tried } from '../support/nightly';
+import { commandOf } from '../support/processes';
 import { modelConfig, provideImages, startModel } from './model';
 import { buildTimeoutMs } from './place';
 import { Cai, docker, folder, newWorkspace } from './support';
@@ -161,12 +162,4 @@ function onHost(isMeant: (command: string) => boolean): string[] {
     const command = /^\d+$/.test(name) ? commandOf(name) : '';
     return command.includes(`${folder}/package/bin/cai `) && isMeant(command);
   });
-}
-
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-  } catch {
-    return '';
-  }
 }

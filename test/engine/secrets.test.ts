@@ -1,4 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { commandOf } from '../support/processes';
 import { Place, buildTimeoutMs } from './place';
 import { Cai, docker } from './support';
 
@@ -17,16 +18,7 @@ beforeAll(async () => {
 /** The command lines of all processes of this machine, those in containers included. */
 function commandLines(): string {
   const ids = readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name));
-  return ids.map((id) => readOrNothing(`/proc/${id}/cmdline`)).join('\n');
-}
-
-/** A process may have ended meanwhile. */
-function readOrNothing(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
+  return ids.map(commandOf).join('\n');
 }
 
 describe('the environment of the host', () => {

@@ -1,6 +1,7 @@
 /** Arbitrary messages as text, shaped so that what a plan wants is likely to be in them. */
 import fc from 'fast-check';
-import type { PlanSource } from '../../src/rpc/json/wanted-places';
+import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
+import type { Plans } from '../../src/rpc/message';
 import { memberText, numberText, objectText, space, spelled, stringText, valueText } from './json-text';
 import { memberPlans } from './json-tree';
 
@@ -99,4 +100,15 @@ function objectOf(members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<s
       );
     })
     .chain(objectText);
+}
+
+/** A plan with a line that is mostly for it. */
+export function withLine(plan: PlanSource): fc.Arbitrary<[PlanSource, string]> {
+  return messageText(plan).map((text) => [plan, text]);
+}
+
+/** One plan for params, results and errors. */
+export function plansOf(source: PlanSource): Plans {
+  const plan = planOf(source);
+  return { params: () => plan, result: () => plan, error: plan };
 }

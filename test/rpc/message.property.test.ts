@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import * as fields from '../../src/rpc/protocol/fields';
-import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan, type Plans } from '../../src/rpc/message';
+import type { PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan } from '../../src/rpc/message';
 import { splice, type Line } from '../../src/rpc/splice';
 import { runs } from '../support/properties';
 import { mutated, valueText } from './json-text';
 import { expectedOf, type Seen } from './json-tree';
-import { messageText, planSource } from './message-text';
+import { messageText, plansOf, planSource, withLine } from './message-text';
 
 /** Every tree of places that the proxy really uses. */
 const realPlans: PlanSource[] = Object.values(fields);
@@ -64,16 +64,7 @@ describe('scan and splice', () => {
   });
 });
 
-function withLine(plan: PlanSource): fc.Arbitrary<[PlanSource, string]> {
-  return messageText(plan).map((text) => [plan, text]);
-}
-
 type Place = Seen['fields'][number];
-
-function plansOf(source: PlanSource): Plans {
-  const plan = planOf(source);
-  return { params: () => plan, result: () => plan, error: plan };
-}
 
 function seenIn(line: Buffer, plan: PlanSource): Seen {
   const { line: same, ...seen } = scan(line, plansOf(plan));

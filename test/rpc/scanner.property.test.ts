@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as fields from '../../src/rpc/protocol/fields';
-import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan, type Plans } from '../../src/rpc/message';
+import type { PlanSource } from '../../src/rpc/json/wanted-places';
+import { scan } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';
 import { runs } from '../support/properties';
 import { mutated, stringText, valueText } from './json-text';
-import { messageText, planSource } from './message-text';
+import { plansOf, planSource, withLine } from './message-text';
 
 /** Every tree of places that the proxy really uses. */
 const realPlans: PlanSource[] = Object.values(fields);
@@ -59,15 +59,6 @@ describe('Scanner', () => {
     );
   });
 });
-
-function withLine(plan: PlanSource): fc.Arbitrary<[PlanSource, string]> {
-  return messageText(plan).map((text) => [plan, text]);
-}
-
-function plansOf(source: PlanSource): Plans {
-  const plan = planOf(source);
-  return { params: () => plan, result: () => plan, error: plan };
-}
 
 function replaced(text: string, place: RegExpExecArray | undefined, other: string): string {
   if (place === undefined) return text;

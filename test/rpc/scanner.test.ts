@@ -1,7 +1,7 @@
 import * as fields from '../../src/rpc/protocol/fields';
-import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
-import { scan, type Plans } from '../../src/rpc/message';
+import { scan } from '../../src/rpc/message';
 import { Scanner } from '../../src/rpc/scanner';
+import { plansOf } from './message-text';
 
 describe('Scanner', () => {
   test('does not look again at what a line has in common with the one before', () => {
@@ -34,9 +34,4 @@ function chunk(text: string): Buffer {
 
 function notification(params: string): string {
   return `{"jsonrpc":"2.0","method":"m","params":${params}}`;
-}
-
-function plansOf(source: PlanSource): Plans {
-  const plan = planOf(source);
-  return { params: () => plan, result: () => plan, error: plan };
 }

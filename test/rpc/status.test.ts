@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import * as stream from 'node:stream';
-import type { Duplex } from 'node:stream';
+import { duplexPair, type Duplex } from 'node:stream';
 import {
   answerQuestions,
   placeQuestions,
@@ -13,14 +12,9 @@ import {
 /** Far above what an answer takes. */
 const patienceMs = 10_000;
 
-/** The two ends; what the types of Node 20.19 do not have yet. */
-function newEnds(): [Duplex, Duplex] {
-  return (stream as unknown as { duplexPair(): [Duplex, Duplex] }).duplexPair();
-}
-
 describe('whether a command works', () => {
   it('is answered at once, and other lines are not', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const said: string[] = [];
     ours.setEncoding('utf8').on('data', (text: string) => said.push(text));
     answerQuestions(its);
@@ -34,11 +28,11 @@ describe('whether a command works', () => {
   });
 
   it('is false where the program knows no questions', async () => {
-    expect(await new StatusLink(newEnds()[0], () => undefined).isAlive(20)).toBe(false);
+    expect(await new StatusLink(duplexPair()[0], () => undefined).isAlive(20)).toBe(false);
   });
 
   it('is false when the command ends, and afterwards', async () => {
-    const [ours] = newEnds();
+    const [ours] = duplexPair();
     const link = new StatusLink(ours, () => undefined);
     const asked = link.isAlive(patienceMs);
 
@@ -51,7 +45,7 @@ describe('whether a command works', () => {
 
 describe('what a command asks', () => {
   it('is answered, each question with its own answer, beside what the command is asked', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const settles = new Map<string, (isAllowed: boolean | undefined) => void>();
     const told: AgentStatus[] = [];
     const link = new StatusLink(
@@ -73,14 +67,14 @@ describe('what a command asks', () => {
   });
 
   it('is answered at once without a verdict by a program that asks nobody', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     new StatusLink(ours, () => undefined);
 
     expect(await placeQuestions(its, () => undefined)('a:443', patienceMs)).toBeUndefined();
   });
 
   it('stays without an answer where the program is silent or gone', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const ask = placeQuestions(its, () => undefined);
     expect(await ask('a:443', 20)).toBeUndefined();
     const asked = ask('a:443', patienceMs);
@@ -93,7 +87,7 @@ describe('what a command asks', () => {
   });
 
   it('is not answered by what is no verdict, nor by one that comes too late', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const ask = placeQuestions(its, () => undefined);
     await ask('a:443', 1);
     const asked = Promise.all([ask('b:443', patienceMs), ask('c:443', patienceMs)]);
@@ -105,7 +99,7 @@ describe('what a command asks', () => {
   });
 
   it('is over for places of which that is told, after an answer that came with it', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const heard: unknown[] = [];
     const link = new StatusLink(
       ours,
@@ -127,7 +121,7 @@ describe('what a command asks', () => {
   });
 
   it('does not fail when the command has ended before the answer', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     let answer: (isAllowed: boolean) => void;
     const asked = new Promise<void>((resolve) => {
       const onAsks = (): Promise<boolean> => {
@@ -147,7 +141,7 @@ describe('what a command asks', () => {
 });
 
 test('what a command tells unasked is told apart from its answers, and the rest is nothing', async () => {
-  const [ours, its] = newEnds();
+  const [ours, its] = duplexPair();
   const told: AgentStatus[] = [];
   const link = new StatusLink(ours, (status) => told.push(status));
   its.write(statusLine({ kind: 'delay', text: 'building' }));

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { LineWriter, type Lane } from '../../src/rpc/writer';
+import { collectGarbage } from '../support/garbage';
 import { runs } from '../support/properties';
 import { timersLeftBy } from '../support/timers';
 import { Gate } from './gate';
@@ -269,9 +268,4 @@ function fill(lane: Lane, letter: string, bytes: number): Buffer {
 /** Lets everything happen that is due. */
 async function soon(): Promise<false> {
   return await new Promise((resolve) => setImmediate(() => resolve(false)));
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
 }

@@ -1,4 +1,4 @@
-/** Messages as tests expect them, whole. */
+/** Messages as tests expect and send them, whole. */
 import type { Json } from './inbox';
 
 /** A response with a result. */
@@ -14,3 +14,8 @@ export function failure(id: unknown, code: number, data?: unknown): Json {
 
 /** The id of a response that was found by it, so that it need not be looked at again. */
 export const itsId: unknown = expect.anything();
+
+/** A message as a line, with its line end. */
+export function lineOf(message: Json): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+}

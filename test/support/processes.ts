@@ -45,6 +45,20 @@ export function writtenBytes(pid: number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1]);
 }
 
+/** The command line of a process, with spaces between its words; '' where there is none, or for a process that has ended. */
+export function commandOf(pid: string | number): string {
+  return readOrNothing(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trimEnd();
+}
+
+/** The text of a file of the kernel; '' where it cannot be read: processes end while they are looked at. */
+export function readOrNothing(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 /** The main thread alone may sleep while others collect its garbage. */
 function isAsleep(pid: number): boolean {
   const threads = readdirSync(`/proc/${pid}/task`);
@@ -53,10 +67,5 @@ function isAsleep(pid: number): boolean {
 
 /** State of a process or thread, as `ps` writes it; undefined when there is none. */
 function stateOf(entry: string): string | undefined {
-  try {
-    return /^\d+ \(.*\) (\S)/s.exec(readFileSync(`/proc/${entry}/stat`, 'utf8'))?.[1];
-  } catch {
-    // Without an entry there is no process.
-    return undefined;
-  }
+  return /^\d+ \(.*\) (\S)/s.exec(readOrNothing(`/proc/${entry}/stat`))?.[1];
 }

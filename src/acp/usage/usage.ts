@@ -7,7 +7,7 @@ import type { Log } from '../../system/log';
 import { stateRemedy } from '../../system/state-folder';
 import { appendLines, readLines } from '../../system/files/json-lines';
 import { withFile } from '../../system/files/open-file';
-import { unlessGone } from '../../system/unless';
+import { objectOf, unlessGone } from '../../system/unless';
 import { makeFolder } from '../../system/files/make-folder';
 
 /** What tokens are spent on; `total` is the agent's own sum. */
@@ -176,14 +176,14 @@ function recordOf(value: Readonly<Record<string, unknown>>): UsageRecord | undef
 }
 
 function isRecord(value: unknown): value is UsageRecord {
-  const { tokens, cost, sessionCost, models } = fieldsOf(value);
+  const { tokens, cost, sessionCost, models } = objectOf(value);
   return (
     has(value, 'string', 'at', 'session', 'agent', 'root', 'stop') &&
     has(value, 'number', ...countedFields) &&
     areTokens(tokens) &&
     [cost, sessionCost].every(isCost) &&
     Array.isArray(models) &&
-    models.every((each) => has(each, 'string', 'model') && areTokens(fieldsOf(each).tokens))
+    models.every((each) => has(each, 'string', 'model') && areTokens(objectOf(each).tokens))
   );
 }
 
@@ -197,12 +197,8 @@ function areTokens(value: unknown): boolean {
 }
 
 function has(value: unknown, type: 'string' | 'number', ...names: readonly string[]): boolean {
-  const fields = fieldsOf(value);
+  const fields = objectOf(value);
   return names.every((name) =>
     type === 'number' ? Number.isFinite(fields[name]) : typeof fields[name] === type,
   );
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return Object(value) as Readonly<Record<string, unknown>>;
 }

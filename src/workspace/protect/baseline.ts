@@ -20,7 +20,7 @@ import {
   type Content,
   type Scope,
 } from './inventory';
-import { unlessFails, writing } from '../../system/unless';
+import { objectOf, unlessFails, writing } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
 
 /** What `cai review` compares a folder with. */
@@ -210,7 +210,6 @@ export function nameOf(root: string, folder: string, path: string): string {
   return posix.join(isInside(folder, root) ? posix.relative(root, folder) : folder, path);
 }
 
-/** The folder of ours with all records about a folder. */
 export function folderFor(state: string, folder: string): string {
   return posix.join(placeOf(state), digestOf(folder));
 }
@@ -240,7 +239,7 @@ function placeOf(state: string): string {
 }
 
 function read(file: string): Baseline | undefined {
-  const { folder, was = '', root, at, units, states, kept, isGit, ...lists } = fieldsOf(readJson(file));
+  const { folder, was = '', root, at, units, states, kept, isGit, ...lists } = objectOf(readJson(file));
   const { patterns = [], unasked = [] } = lists;
   if (typeof folder !== 'string' || typeof root !== 'string' || typeof at !== 'number') return undefined;
   if (![units, patterns, unasked].every(Array.isArray) || typeof states !== 'object') return undefined;
@@ -258,12 +257,8 @@ function tryToWrite(file: string, value: object): void {
   unlessFails(() => replaceFile(file, `${JSON.stringify(value)}\n`));
 }
 
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return Object(value) as Readonly<Record<string, unknown>>;
-}
-
 function texts(record: unknown): [string, string][] {
-  return Object.entries(fieldsOf(record)).filter(
+  return Object.entries(objectOf(record)).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   );
 }

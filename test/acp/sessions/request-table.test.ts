@@ -1,3 +1,4 @@
+import { setImmediate as settled } from 'node:timers/promises';
 import { maxOpenRequests, RequestTable } from '../../../src/acp/sessions/request-table';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 
@@ -89,8 +90,3 @@ describe('requests of our own', () => {
     expect(table.settleOwn(one!)).toBe(false);
   });
 });
-
-/** Lets every promise that can resolve do so. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}

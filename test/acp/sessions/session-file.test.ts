@@ -8,6 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setImmediate as settled } from 'node:timers/promises';
 import { openLog } from '../../../src/system/log';
 import { ProcessLocks } from '../../../src/system/process-lock';
 import { SessionFile } from '../../../src/acp/sessions/session-file';
@@ -393,11 +394,6 @@ async function add(...records: Parameters<SessionFile['append']>[0][]): Promise<
   const file = newFile();
   for (const each of records) file.append(each);
   await settled();
-}
-
-/** Records are written when the code that added them is done. */
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }
 
 function newFile(): SessionFile {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as settled } from 'node:timers/promises';
 import { SessionMemory, titleOf } from '../../../src/acp/sessions/session-memory';
 import { ownIdentity } from '../../../src/system/process-identity';
 import type { Message } from '../../../src/rpc/message';
@@ -181,10 +182,6 @@ async function written(): Promise<SessionRecord> {
   await settled();
   const other = newTable();
   return other.records.recall(session.editorId)!;
-}
-
-async function settled(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
 }
 
 function lineCount(): number {

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { setImmediate as written } from 'node:timers/promises';
 import { SessionFile } from '../../../src/acp/sessions/session-file';
 import { lineOf } from '../../../src/acp/sessions/session-record';
 import { SessionRecords } from '../../../src/acp/sessions/session-records';
@@ -367,11 +368,6 @@ describe('a table that is full', () => {
     expect(known(other)).toEqual([true, true, false, true, true]);
   });
 });
-
-/** What was remembered is written when the code that did so is done. */
-async function written(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
-}
 
 function newTable(agent = 'claude', isOpen: (editorId: string) => boolean = () => false): SessionRecords {
   return new SessionRecords(storeIn(undefined, agent), isOpen);

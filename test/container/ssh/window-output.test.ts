@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { openOutput } from '../../../src/container/ssh/window';
 
 /** A channel with a window, which opens it as ssh2 does: after a push that found room, and in `_read` otherwise. */
@@ -23,8 +24,6 @@ class Channel extends Readable {
     return sent;
   }
 }
-
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('openOutput', () => {
   test('gives both streams whole, and their ends', async () => {

@@ -1,13 +1,7 @@
 import { once } from 'node:events';
-import * as stream from 'node:stream';
-import { PassThrough, type Duplex, type Writable } from 'node:stream';
+import { duplexPair, PassThrough, type Writable } from 'node:stream';
 import { StatusLink } from '../../../src/rpc/status';
 import { askMs, askOnLink, askOnTerminal, shownPlace, type Ask } from '../../../src/network/egress/ask';
-
-/** The two ends; what the types of Node 20.19 do not have yet. */
-function newEnds(): [Duplex, Duplex] {
-  return (stream as unknown as { duplexPair(): [Duplex, Duplex] }).duplexPair();
-}
 
 /** All that has been written to a stream since the last call. */
 const said = (stream: PassThrough): string => String(stream.read() ?? '');
@@ -26,7 +20,7 @@ afterEach(() => {
 
 describe('askOnLink', () => {
   test('asks the program at the other end, once for all who ask about a place at the same time', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const asked: string[] = [];
     const settles: ((isAllowed: boolean) => void)[] = [];
     new StatusLink(
@@ -53,7 +47,7 @@ describe('askOnLink', () => {
   });
 
   test('tells by a signal that an answer counts no more, and not of the next one', async () => {
-    const [ours, its] = newEnds();
+    const [ours, its] = duplexPair();
     const link = new StatusLink(
       ours,
       () => undefined,

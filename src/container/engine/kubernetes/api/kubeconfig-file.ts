@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { CaiError, errorCodeOf, messageOf } from '../../../../errors';
-import { reading } from '../../../../system/unless';
+import { isObject, reading } from '../../../../system/unless';
 
 /** Some settings of a file, which may be anything: an entry of one of its lists, or a part of one. */
 export class Entry {
@@ -129,8 +129,4 @@ function fieldsOf(file: string): unknown {
     throw noCluster(`${file} is no YAML (line ${line}: ${error.code}), so the cluster is unknown: mend it`);
   }
   return document.toJS();
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
