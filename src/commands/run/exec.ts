@@ -144,9 +144,8 @@ async function runIn(
     guard.command = remote;
     if (status !== undefined) {
       const { imageId: image, isNew } = container;
-      const { imageName } = target;
       const pipes = remote.pipes?.descriptors;
-      status.write(statusLine({ kind: 'started', image, imageName, isNew, pipes }));
+      status.write(statusLine({ kind: 'started', image, imageName: target.imageName, isNew, pipes }));
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);

@@ -51,31 +51,60 @@ export async function serve(options: ServeOptions, host: Host): Promise<number> 
   const chatFolder = options.chat === undefined ? undefined : folderNamed(resolve(host.cwd, options.chat));
   const reach = { hasCertificate, isBehindProxy, hasChat: chatFolder !== undefined };
   const places = namedPlaces(options.listen, config, host, reach);
+  const agents = agentsOf(options, config, host);
+  let listened: readonly ListenAddress[] = [];
+  const address = () => pageAddress(listened, config.serve.hosts, isBehindProxy, interfaces());
 
   const about = { pid: process.pid, agent: 'serve', version };
   const log = openLog(host.env, new LogFile(join(host.folders.state, 'logs'), about, isAlive));
-  const onProblem = (what: string): void => log.error({ what }, 'some cannot come in');
+  const { server, connections, page } = serverOf({
+    ...{ config, host, log, agents, tls, isBehindProxy, chatFolder, address },
+  });
+  const ending = whenToEnd(log);
+  try {
+    listened = await listenAt(places, server, host);
+    tell(`serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}`);
+    if (hasCertificate && !listened.some((each) => each.kind !== 'unix' && each.isTls))
+      tell('the certificate is not used: for other machines, listen at an address that is not loopback');
+    const link = process.stderr.isTTY ? page.linkFor(ownerName) : undefined;
+    if (typeof link === 'string')
+      process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${codeFor(link)}`);
+    return await ending;
+  } finally {
+    server.stopListening();
+    await connections.close('ending', 'the server is being ended');
+    await server.close();
+  }
+}
+
+interface ServerParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly log: Log;
+  readonly agents: readonly [string, ...string[]];
+  readonly tls: ReturnType<typeof tlsOptionsOf>;
+  readonly isBehindProxy: boolean;
+  readonly chatFolder: string | undefined;
+  /** Where browsers find the page; `undefined`: nowhere. */
+  readonly address: () => string | undefined;
+}
+
+/** A server that does not listen yet, with its connections and its page. */
+function serverOf({ config, host, log, agents, tls, isBehindProxy, chatFolder, address }: ServerParts) {
   const waiting = new WaitingSockets(spareSockets);
   const door = new Door({
     host,
     serve: config.serve,
     isBehindProxy,
-    onProblem,
+    onProblem: (what) => log.error({ what }, 'some cannot come in'),
     onAdmitted: ({ socket }) => waiting.letIn(socket),
   });
   const metrics = new Metrics(() => connections.all);
-  const agents = agentsOf(options, config, host);
   const connections: Connections = new Connections({
-    config,
-    host,
-    agents,
-    metrics,
-    log,
+    ...{ config, host, agents, metrics, log },
     onStderr: (id, text) => process.stderr.write(labelled(id, text)),
     isStillAdmitted: (visitor) => door.isStillAdmitted(visitor),
   });
-  // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
-  const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
   const chat =
     chatFolder === undefined
       ? undefined
@@ -87,38 +116,16 @@ export async function serve(options: ServeOptions, host: Host): Promise<number> 
           maxLineBytes: config.acp.maxLineToEditorBytes,
           log,
         });
-  let listened: readonly ListenAddress[] = [];
-  const page = {
-    remembered: rememberedBy(config, host, log),
-    address: () => pageAddress(listened, config.serve.hosts, isBehindProxy, interfaces()),
-  };
+  // What is longer than the limit is refused by the process, which finds its id; what is far longer, here.
+  const maxLineBytes = 2 * config.acp.maxLineFromEditorBytes;
+  const page = { remembered: rememberedBy(config, host, log), address };
   const routes = new Routes({ door, connections, metrics, chat, log, maxMessageBytes: maxLineBytes, page });
   const server = new Server({
-    routes,
-    door,
-    connections,
-    waiting,
-    tls,
+    ...{ routes, door, connections, waiting, tls, maxLineBytes, log },
     uid: host.user.uid,
-    maxLineBytes,
     maxConnections: config.serve.connections,
-    log,
   });
-  const ending = whenToEnd(log);
-  try {
-    listened = await listenAt(places, server, host);
-    tell(`serving ${agents.join(', ')}; the token is in ${ownTokenFile(host)}`);
-    if (hasCertificate && !listened.some((each) => each.kind !== 'unix' && each.isTls))
-      tell('the certificate is not used: for other machines, listen at an address that is not loopback');
-    const link = process.stderr.isTTY ? routes.page.linkFor(ownerName) : undefined;
-    if (typeof link === 'string')
-      process.stderr.write(`cai: the page, once and for 5 minutes: ${link}\n${codeFor(link)}`);
-    return await ending;
-  } finally {
-    server.stopListening();
-    await connections.close('ending', 'the server is being ended');
-    await server.close();
-  }
+  return { server, connections, page: routes.page };
 }
 
 function agentsOf({ agent }: ServeOptions, config: Config, host: Host): readonly [string, ...string[]] {
