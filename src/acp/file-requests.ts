@@ -14,7 +14,6 @@ import { within } from '../system/time-limit';
 /** How long the look at one path may take, in milliseconds. */
 const limitMs = 5_000;
 
-/** Passes a request on to the editor. */
 type Pass = (call: AgentCall, edits: readonly Edit[]) => void;
 
 export class FileRequests {

@@ -235,7 +235,7 @@ export function resolveAgent(given: string, args: readonly string[], options: Ca
   return { name, displayName, command: [program, ...rest, ...args], remedy };
 }
 
-/** One that only the registry may know. */
+/** An agent that only the registry may know. */
 function listed(
   name: string,
   args: readonly string[],

@@ -219,7 +219,7 @@ function isProgram(file: string): boolean {
   }
 }
 
-/** Of MCP servers, without what may hold secrets. */
+/** The settings of MCP servers, without what may hold secrets. */
 function withoutSecrets(key: string, value: unknown): unknown {
   const isList = (mcpKeys.lists as readonly string[]).includes(key);
   if (!isList || typeof value !== 'object' || value === null) return value;

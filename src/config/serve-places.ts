@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { posix } from 'node:path';
 import type { Host } from '../system/host';
 
-/** Of HTTP, at 127.0.0.1. */
+/** The port of HTTP, at 127.0.0.1. */
 export const servePort = 8722;
 
 /** The same, where chat panels are answered: those of Cursor look there. */

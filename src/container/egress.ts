@@ -25,7 +25,6 @@ import {
 
 export interface EgressOptions extends KeyedHostsOptions {
   readonly agent: string;
-  /** Root of the workspace; `undefined`: none. */
   readonly workspace: string | undefined;
   readonly config: Pick<Config, 'network' | 'container' | 'credentials' | 'git' | 'services'>;
   /** Asks the user; `undefined`: nobody can be asked. */

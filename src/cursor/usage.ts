@@ -6,7 +6,6 @@ import type { Turn } from './turn';
 
 const notTold = ['costs', 'rate limits'];
 
-/** With one more turn. */
 export function spentWith(spent: Spent, { result, toolCalls }: Turn): Spent {
   const { durationMs = 0, tokens } = result ?? {};
   return sum(spent, { ...nothingSpent, ...tokens, durationMs, toolCalls, turns: 1 });

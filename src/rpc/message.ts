@@ -50,11 +50,9 @@ export interface Message {
 
 /** The plans for a message, which are asked for once its envelope tells which message it is. */
 export interface Plans {
-  /** For the params of `method`. */
   params(method: string): Plan | undefined;
   /** For the result of the request that `id` (JSON text) names. */
   result(id: string): Plan | undefined;
-  /** For any `error`. */
   readonly error: Plan | undefined;
   /** Whether a message with that field is a defect. */
   readonly isRefused?: (field: Field) => boolean;

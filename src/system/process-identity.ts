@@ -19,7 +19,7 @@ export function isRunning(identity: string): boolean | undefined {
 
 let known: string | undefined;
 
-/** Process ids are those of a namespace, and of a machine from its start to its end. Source: pid_namespaces(7). */
+/** A process id counts in one namespace, and on one machine from its start to its end. Source: pid_namespaces(7). */
 function ownPlace(): string {
   try {
     known ??= `@${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()}-${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))![0]}`;

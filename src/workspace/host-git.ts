@@ -1,6 +1,6 @@
 /**
  * Git, run on this machine in a work tree in which agents write: it checks files out, compares, merges and copies them,
- * and runs no program for that but those of the user's own configuration, and no filter: the user's may take orders from
+ * and runs no program for that but what the user's configuration names, and no filter: the user's may take orders from
  * files of the repository, as Git LFS does. So files stay as the repository has them.
  */
 import { readdir, writeFile } from 'node:fs/promises';

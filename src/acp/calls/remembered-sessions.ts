@@ -88,7 +88,6 @@ function isSame(cwd: string, { cwd: spelled, realCwd }: Workspace): boolean {
   }
 }
 
-/** Looks at each path once. */
 function once<T>(look: (path: string) => T): (path: string) => T {
   const known = new Map<string, { readonly found: T }>();
   return (path) => {

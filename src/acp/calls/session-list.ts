@@ -157,7 +157,7 @@ export class SessionList {
     const { isKept } = this.core.sessions.records;
     let at = position;
     for (let child = at.children[0]; child !== undefined; child = at.children[0]) {
-      // Those of sessions' worktrees have their own.
+      // Sessions in worktrees have their own rows.
       const { folder } = at;
       const map =
         folder !== undefined && folder.root === child.root ? this.children.mapFor(folder) : child.map;

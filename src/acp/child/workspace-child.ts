@@ -140,7 +140,6 @@ export class WorkspaceChild {
     return this.#state === 'starting' || this.#state === 'ready';
   }
 
-  /** Id of its process, once that is started. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }

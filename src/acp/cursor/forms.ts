@@ -27,7 +27,6 @@ const maxOptions = 50;
 /** Of a request that somebody has taken back, or that nobody can be asked. */
 export const cancelledOutcome = { outcome: 'cancelled' } as const;
 
-/** A result, JSON text. */
 export function resultOf(outcome: Shape): string {
   return JSON.stringify({ outcome });
 }
@@ -120,7 +119,6 @@ export function planOf({ name, overview, plan }: Shape): { title: string; text: 
   return { title: firstText(name) ?? 'Plan', text: parts.join('\n\n') || 'The plan is empty.' };
 }
 
-/** What can be done with a plan. */
 export const planOptions: readonly Shape[] = [
   { optionId: 'accept', name: 'Accept the plan', kind: 'allow_once' },
   { optionId: 'reject', name: 'Reject the plan', kind: 'reject_once' },

@@ -31,7 +31,6 @@ export interface HelperOptions extends Pick<AgentProcessOptions, 'cwd' | 'env' |
 export class Helper {
   /** Resolves when the helper says that it has started or what is wrong, or has ended. */
   readonly settled: Promise<void>;
-  /** Whether `settled` has resolved. */
   isSettled = false;
   isOver = false;
   readonly ended: Promise<void>;

@@ -78,7 +78,7 @@ export class McpServers implements SessionObserver {
   readonly #shared = new Map<string, Shared>();
   /** Leases of calls whose session is not open yet, by the editor's message. */
   readonly #pending = new Map<Message, Lease>();
-  /** Of open sessions, by the editor's ids. */
+  /** The leases of open sessions, by the editor's ids. */
   readonly #leases = new Map<string, Lease>();
   readonly #lookedUp = new Set<string>();
   readonly #running = new Set<Helper>();

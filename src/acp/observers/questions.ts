@@ -40,7 +40,6 @@ interface Card {
 /** From a prompt until the session has no prompt open. */
 interface Turn {
   readonly session: AgentSession;
-  /** By place. */
   readonly cards: Map<string, Card>;
   /** What was chosen, by place; undefined where the editor has answered without a choice. */
   readonly chosen: Map<string, boolean | undefined>;

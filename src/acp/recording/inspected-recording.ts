@@ -35,7 +35,6 @@ interface RowPortion {
 
 /** What a search has found in a part of the file. */
 interface FoundLines {
-  /** Numbers of lines. */
   readonly lines: readonly number[];
   /** The offset and number of the line to go on with. */
   readonly at: number;

@@ -8,7 +8,6 @@
 import { CaiError } from '../../errors';
 import { objectIn } from '../../system/unless';
 
-/** The version of that form. */
 export const recordingVersion = 1;
 
 /** Longest recording, in bytes: more than a day of work, and half of the longest text that Node can read. */

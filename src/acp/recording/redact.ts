@@ -56,11 +56,11 @@ const signsIn = /^(?:authenticate|providers\/set)$/;
 
 /** What is done with the values in an object or array. */
 type Rule =
-  /** They stay, but for those under a secret key. */
+  /** Values stay, but for those under a secret key. */
   | 'keep'
-  /** They go, but for what the key says to be open. */
+  /** Values go, but for what the key says to be open. */
   | 'signIn'
-  /** They go. */
+  /** All values go. */
   | 'secret'
   /** A map of values by their names, or a list of pairs. */
   | 'named'
@@ -70,9 +70,9 @@ type Rule =
   | 'pair'
   /** An address: it goes if it holds a password or a query. */
   | 'address'
-  /** They stay as with `keep`, but for all of an address behind its port: its path may be the key to a server. */
+  /** Values stay as with `keep`, but for all of an address behind its port: its path may be the key to a server. */
   | 'server'
-  /** Such an address. */
+  /** The address of a server, for `server`. */
   | 'origin'
   /** Texts go, but for those in objects. Numbers are codes of errors and exits. */
   | 'text'

@@ -14,7 +14,7 @@ export interface AgentRequest {
   readonly onOver?: ((isAccepted: boolean) => void) | undefined;
 }
 
-/** Those of one agent: how many there are, and the last one of each of its ids. */
+/** The requests of one agent: how many there are, and the last one of each of its ids. */
 interface OfChild {
   count: number;
   readonly named: Map<string, AgentRequest>;

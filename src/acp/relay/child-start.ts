@@ -38,7 +38,7 @@ export class ChildStart {
   /** The sign-ins before this child. Later ones are sent to it as to all children. */
   readonly #repeats: readonly Repeat[];
   #hasStarted = false;
-  /** Of `initialize`, JSON text. */
+  /** The params of `initialize`, JSON text. */
   #params = '';
   #repeated: Repeat | undefined;
 

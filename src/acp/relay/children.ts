@@ -185,7 +185,7 @@ export class Children {
     }
   }
 
-  /** One that has not been started. */
+  /** A child that has not been started. */
   #newChild(workspace: SessionWorkspace | undefined): WorkspaceChild {
     const { config, host, log, recorder, writer } = this.options;
     const agent = this.options.commandFor(workspace);
@@ -209,7 +209,7 @@ export class Children {
     });
   }
 
-  /** For what is about no session. */
+  /** The paths of messages that are about no session. */
   #ownMap(root: string, worktreeOf: Workspace | undefined): PathMap {
     const named = worktreeOf === undefined ? [] : [worktreeOf.spelledRoot, worktreeOf.root];
     return createPathMap({ hostRoots: [root, ...named], agentRoots: this.options.placesOf(root) ?? [root] });
@@ -255,7 +255,7 @@ export class Children {
     else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
   }
 
-  /** What a process has asked that is gone. */
+  /** The questions of a process that is gone. */
   #takeBack(child: WorkspaceChild): void {
     for (const request of this.core.requests.openOfAgents(child)) {
       this.core.requests.take(request.editorId);

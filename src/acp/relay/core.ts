@@ -43,7 +43,6 @@ export class Core {
   readonly lane: Lane;
   readonly log: Log;
   readonly signIn: SignIn;
-  /** What is open between the editor and the agents. */
   readonly requests = new RequestTable();
   /** Nobody is there any more to answer what agents ask. */
   isEditorGone = false;
@@ -53,7 +52,6 @@ export class Core {
   initializeResult: string | undefined;
   /** Called in this order for what passes in open sessions, except message chunks (`isMessageChunk`). */
   readonly observers: SessionObserver[] = [];
-  /** Which session an id stands for. */
   readonly ids: SessionIds;
   /** The calls that are open at agents, and can be sent once more if they were not delivered. */
   readonly #repeatable: CallBudget;

@@ -101,7 +101,6 @@ export class AgentLines {
   /** By child. `Scanner` gives lines that differ only in one string without a field the same `fields` array. */
   readonly #last = new WeakMap<WorkspaceChild, KnownEdits>();
 
-  /** `ids` has the editor's ids of sessions. */
   constructor(private readonly ids: SessionIds) {}
 
   /** The edits that turn a message of an agent into one for the editor, in order. */

@@ -31,7 +31,6 @@ export class RequestTable {
   #waits: (() => void)[] = [];
   #lastEditorId = 0;
 
-  /** The editor has as many requests open as it may. */
   get isFull(): boolean {
     return this.#ofEditor.size >= maxOpenRequests;
   }

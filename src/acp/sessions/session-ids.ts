@@ -21,7 +21,6 @@ export class SessionIds {
   /** The children whose agents name too many sessions, which was logged. */
   readonly #told = new WeakSet<WorkspaceChild>();
 
-  /** Opens what is new in `sessions`. */
   constructor(
     private readonly sessions: SessionTable,
     private readonly log: Log,

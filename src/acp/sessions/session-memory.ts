@@ -34,7 +34,6 @@ export class SessionMemory implements SessionObserver {
   readonly #unsaved = new Map<string, Unsaved>();
   readonly #self = ownIdentity();
 
-  /** Writes to `sessions`. */
   constructor(private readonly sessions: SessionTable) {}
 
   /** It is open here. A session that was just made is not used yet, and many never are. */

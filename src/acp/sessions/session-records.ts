@@ -39,7 +39,7 @@ export class SessionRecords {
   readonly #records = new Map<string, SessionRecord>();
   /** Sessions that this process knows from an agent's list alone. */
   readonly #listed = new Set<string>();
-  /** Those of them that are not written to the file. */
+  /** The records that are not written to the file, by id. */
   readonly #unwritten = new Set<string>();
   /** The ids given for an agent's session id, the last one first. */
   readonly #given = new Map<string, string[]>();

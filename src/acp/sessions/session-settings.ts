@@ -35,7 +35,7 @@ export class SessionSettings {
   #settings: readonly Setting[] = [];
   /** The value of each option as the agent has told it last, by its id. */
   readonly #told = new Map<unknown, unknown>();
-  /** Those that the agent has not answered, with the id of the request. */
+  /** Settings that the agent has not answered, with the id of the request. */
   #asked: readonly { readonly id: string; readonly setting: Setting }[] = [];
 
   /** What has been set, the oldest first. */

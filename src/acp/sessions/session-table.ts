@@ -23,7 +23,6 @@ export class ChildSessions {
   /** The agent's ids of sessions that were closed: what it still says of these opens no other. */
   readonly closedIds = new Set<string>();
 
-  /** The session with that id of the agent's was closed. */
   noteClosed(agentId: string): void {
     this.closedIds.add(agentId);
     const [oldest] = this.closedIds;

@@ -47,7 +47,6 @@ const silenceMs = 250;
 const isPrompt = ({ message }: Call): boolean => message.method === 'session/prompt';
 
 export class Session {
-  /** Its mode and options. */
   readonly settings = new SessionSettings();
   /** It was made by `session/new` and got nothing but settings since, so its agent may not have stored it. */
   isUnused: boolean | undefined;

@@ -23,7 +23,6 @@ const maxTurns = 100;
 /** Longer results are parsed at once, and not kept until their record is made, in bytes. */
 const maxKeptBytes = 16 * 1_024;
 
-/** What a new session has cost. */
 const noCost: Cost = { amount: 0, currency: '' };
 
 /** An open prompt, and its tool calls. */

@@ -11,7 +11,6 @@ export interface UsageSum extends Pick<UsageRecord, (typeof countedFields)[numbe
   /** Names of the agents, in the order of their first turn. */
   readonly agents: readonly string[];
   readonly tokens: TokenCounts;
-  /** Cost by currency. */
   readonly cost: Readonly<Record<string, number>>;
 }
 

@@ -14,7 +14,6 @@ import { objectIn } from '../../system/unless';
 /** A longer document is not read, in bytes; that of 40 agents has 60 KiB. */
 export const maxDocumentBytes = 4 * 2 ** 20;
 
-/** A document, and of when it is. */
 export interface DatedDocument extends RegistryDocument {
   /** ISO 8601. */
   readonly takenAt: string;

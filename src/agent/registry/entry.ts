@@ -33,7 +33,7 @@ export interface ArchiveTarget extends Start {
 /** Processors that an archive can be for, as the registry calls them. */
 export const architectures = ['x86_64', 'aarch64'] as const;
 
-/** One of them. */
+/** One of `architectures`. */
 export type Architecture = (typeof architectures)[number];
 
 export interface RegistryEntry {
@@ -50,14 +50,13 @@ export interface RegistryEntry {
   readonly npx?: PackageDistribution;
   /** From PyPI. */
   readonly uvx?: PackageDistribution;
-  /** By processor. */
   readonly binary?: Readonly<Partial<Record<Architecture, ArchiveTarget>>>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 const maxIdLength = 64;
-/** Of one text, in characters. */
+/** Longest text, in characters. */
 const maxTextLength = 2_000;
 const maxArgs = 64;
 /** Version of a package: what follows the first digit is of no interest here, but has nothing that separates words. */

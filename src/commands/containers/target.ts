@@ -75,11 +75,10 @@ export interface Wanted {
   readonly image: ImageRequest;
   readonly engine: Engine;
   readonly isFresh: boolean;
-  /** Of the workspace, where the container has a copy of it. */
+  /** The copy of the workspace, where the container has one. */
   readonly copy: WorkspaceCopy | undefined;
 }
 
-/** A container that may not be there yet. */
 export class Target {
   private constructor(
     readonly wanted: Wanted,
@@ -87,7 +86,7 @@ export class Target {
     /** Whom to tell what happens before a command runs. */
     readonly voice: Voice,
     private readonly privateKey: string,
-    /** Of what was looked at, and opened, before. */
+    /** What was looked at, and opened, before. */
     private ahead: Ahead | undefined,
   ) {}
 

@@ -94,7 +94,7 @@ function optionsOf({ as, child, timing }: Options, send: PlaybackOptions['send']
   return { role: as, child, keepsTime: timing === true, send };
 }
 
-/** On our own stdin and stdout. */
+/** Plays the agent on our own stdin and stdout. */
 async function playAgent(lines: readonly RecordedLine[], options: Options, host: Host): Promise<void> {
   const log = openLog(host.env);
   const signIn = new SignIn({ agent: undefined, host, log });

@@ -26,7 +26,7 @@ interface WayOut {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** Those of `ExecOptions` that matter here. */
+/** The members of `ExecOptions` that matter here. */
 interface Choices {
   readonly quiet?: boolean;
   readonly signsInForAll?: boolean;

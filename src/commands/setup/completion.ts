@@ -150,7 +150,7 @@ function agents(host: Host): readonly Offer[] {
   return [...Object.entries(catalog).map(([name, { displayName }]): Offer => [name, displayName]), ...own];
 }
 
-/** Also those of the registry, which have other names there where we know them ourselves. */
+/** Also the agents of the registry, which have other names there where we know them ourselves. */
 function allAgents(host: Host): readonly Offer[] {
   const own = agents(host);
   const configured = loadConfig(host).agents;

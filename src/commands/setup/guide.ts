@@ -68,7 +68,7 @@ async function hasImage(agent: string, host: Host): Promise<boolean> {
   return (await (await import('../containers/build')).run([agent], host)) === 0;
 }
 
-/** Those whose folder for settings is there. */
+/** The editors whose folder for settings is there. */
 function editorsOf(host: Host) {
   const found = Object.entries(editors).filter(([, editor]) => existsSync(dirname(settingsOf(editor, host))));
   if (found.length === 0) tell('no settings of an editor were found: "cai setup EDITOR" writes some');

@@ -13,7 +13,7 @@ const kinds = {
 } as const;
 
 /**
- * Puts a value at the end of the path, in lines of its own, behind the comment on the line before. Throws
+ * Puts a value at the end of the path, in its own lines, behind the comment on the line before. Throws
  * `CaiError('CONFIG')` where something on the way is no object; `file` names it.
  */
 export function withValue(

@@ -26,7 +26,7 @@ export async function run(): Promise<number> {
 }
 
 class MockAgent {
-  /** Of the turn that is open. */
+  /** Aborts the turn that is open. */
   #turn = new AbortController();
   /** Takes the answer to the permission that is open. */
   #answered: (result: Json) => void = () => undefined;

@@ -1,4 +1,4 @@
-/** Where `cai try --mock` runs: folders of its own, so that it needs no configuration and leaves nothing behind. */
+/** Where `cai try --mock` runs: its own folders, so that it needs no configuration and leaves nothing behind. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

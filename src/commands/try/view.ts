@@ -67,7 +67,6 @@ export class View {
     this.output.write(`${text}\n`);
   }
 
-  /** Ends the line that an agent has begun. */
   endLine(): void {
     if (this.#begun !== undefined) this.output.write('\n');
     this.#begun = undefined;

@@ -18,7 +18,7 @@ export interface WorkspaceDevcontainer {
   readonly trusted: ReadDevcontainer | undefined;
 }
 
-/** One that was read. */
+/** A devcontainer.json that was read. */
 export interface ReadDevcontainer {
   readonly content: Devcontainer;
   /** `customizations.containai`, if it is trusted. */

@@ -28,7 +28,6 @@ export interface ContainerInfo {
   readonly hostname: string;
   /** As it was asked for: `uid:gid`; empty: the image's. */
   readonly user: string;
-  /** Id of its image, as `ImageInfo` has it. */
   readonly imageId: string;
   /** Id of its first process, as the engine's machine counts; 0 if it does not run. */
   readonly pid: number;
@@ -76,7 +75,7 @@ export function isGoing(info: ContainerInfo | undefined): boolean {
 /** The profile of system calls that an engine has by itself, as it is recorded. */
 export const engineProfile = 'default';
 
-/** Those of a container that does nothing. */
+/** The rights of a container that does nothing. */
 export const noRights: ContainerRights = {
   capabilities: [],
   isConfined: true,

@@ -10,7 +10,7 @@ export const capabilities = {
   build: 'build images',
 } as const;
 
-/** One of them. */
+/** One of `capabilities`. */
 export type Capability = keyof typeof capabilities;
 
 /** A product whose virtual machine an engine runs in. */

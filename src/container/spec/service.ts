@@ -24,7 +24,6 @@ export function servicesIn(labels: ContainerInfo['labels']): string[] {
 export const serviceContainer = (owner: Pick<Owner, 'name'>, service: string): string =>
   `${owner.name}-${service}`;
 
-/** Name of its volume. */
 export const serviceVolume = (owner: Pick<Owner, 'name'>, service: string): string =>
   `${serviceContainer(owner, service)}-data`;
 
@@ -60,7 +59,6 @@ function serviceLabels({ agent, hostUser, workspace }: Settings, { name }: Servi
   return { [label.agent]: agent, [label.user]: String(hostUser.uid), ...where, [label.service]: name };
 }
 
-/** On its volume. */
 export const serviceVolumeLabels = (settings: Settings, service: Service): Record<string, string> => ({
   [label.managed]: 'true',
   ...serviceLabels(settings, service),

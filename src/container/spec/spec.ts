@@ -242,7 +242,7 @@ export function mountsOf(settings: Settings, user: ContainerUser): ContainerMoun
   return [data, ...(isCopied ? [copy] : []), ...binds, ...folderMounts(settings)];
 }
 
-/** On all that is made for a user. */
+/** The labels of all that is made for a user. */
 export function ownerLabels({ agent, hostUser }: Settings): Record<string, string> {
   return { [label.managed]: 'true', [label.agent]: agent, [label.user]: String(hostUser.uid) };
 }

@@ -23,7 +23,7 @@ close $file or exit 1;
 chmod 0700, $path or exit 1;
 `;
 
-/** One command's. */
+/** Opens pages here for one command. */
 export class ContainerBrowser {
   /** What the command finds in the variable `BROWSER`. */
   readonly program = `/tmp/cai-browser-${randomBytes(16).toString('hex')}`;

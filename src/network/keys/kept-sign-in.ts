@@ -137,7 +137,6 @@ export class SignIns {
     return signIn && tokenFor(signIn, text);
   }
 
-  /** Where the sign-in of a placeholder is kept. */
   keeperOf({ signIn }: TokenPlaceholder): KeptSignIn | undefined {
     return this.#all.find((each) => each.outline()?.id === signIn);
   }

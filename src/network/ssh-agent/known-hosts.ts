@@ -7,7 +7,7 @@ import type { Host } from '../../system/host';
 import { realOrSame } from '../../system/real-path';
 import { unlessFails } from '../../system/unless';
 
-/** Of any of the files, in bytes. */
+/** Longest file that is read. */
 const maxFileBytes = 8 * 2 ** 20;
 
 /** Each host of the list, with what is known of it. */
@@ -43,7 +43,7 @@ export function knownHosts(
   return knownIn(texts, hosts);
 }
 
-/** The same of the texts of such files. */
+/** What is known of each host by the texts of such files. */
 export function knownIn(texts: readonly string[], hosts: readonly string[]): KnownHost[] {
   const lines = texts.flatMap((text) => text.split('\n').flatMap((line) => parsed(line) ?? []));
   return hosts.map((host) => {

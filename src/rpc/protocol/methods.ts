@@ -39,7 +39,6 @@ export type EditorRoute =
 
 /** Where a request or notification of an agent goes. */
 export type AgentRoute =
-  /** To the editor. */
   | 'editor'
   /** To the editor, if it offers this and the path lies inside the session's roots. */
   | 'file'

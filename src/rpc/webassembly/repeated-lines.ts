@@ -34,7 +34,6 @@ export interface Run {
 
 /** How much is read at first, in bytes: the run may be short. */
 const firstWindowBytes = 2 * 1024;
-/** Most lines that are skipped. */
 const maxSkipLines = 64;
 
 /** The new head whose pattern is in the memory of the vectors. */

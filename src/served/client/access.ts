@@ -5,7 +5,6 @@ import { authoritiesWith } from '../../network';
 import { reading, unlessGone } from '../../system/unless';
 import type { Address } from './address';
 
-/** Where these things are. */
 export interface AccessOptions {
   /** A file with a token; it comes before `token`. */
   readonly tokenFile?: string | undefined;

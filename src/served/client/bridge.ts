@@ -29,7 +29,6 @@ export interface BridgeOptions extends Pick<
   readonly log: Log;
   /** Keeps the server from the editor's machine; undefined: it may do there what the editor does for it. */
   readonly guard: Guard | undefined;
-  /** To the editor. */
   readonly lane: Lane;
   /** `canTake` may be true again. */
   readonly onRoom: () => void;

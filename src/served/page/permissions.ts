@@ -16,11 +16,9 @@ export interface PermissionPorts {
 const optionKinds = ['allow_once', 'allow_always', 'reject_once', 'reject_always'];
 
 export class Permissions {
-  /** Where they are shown. */
   readonly element = el('div', { class: 'permissions', 'aria-live': 'assertive' });
   readonly #cards = new Map<Id, { readonly card: HTMLElement; readonly toolCallId: string }>();
 
-  /** There is no card yet. */
   constructor(private readonly ports: PermissionPorts) {}
 
   /** Whether the user is asked for something. */

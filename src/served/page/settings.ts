@@ -9,7 +9,6 @@ type Change = (method: string, params: Fields) => void;
 const fewFields = 2;
 
 export class Settings {
-  /** Where they are shown. */
   readonly element = el('div', { class: 'settings', hidden: true });
   /** How much of the agent's context is used, and what it has cost. */
   readonly usage = el('span', { class: 'usage' });

@@ -24,7 +24,7 @@ interface Replaces {
   readonly unread: readonly string[];
 }
 
-/** Those in git folders (below `root`). */
+/** The replacements in git folders (below `root`). */
 export function replacesIn(root: string, gitFolders: readonly string[]): Replaces {
   const [names, unread] = [new Set<string>(), new Set<string>()];
   let room = mostBytes;

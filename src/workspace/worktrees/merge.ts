@@ -13,7 +13,6 @@ const maxLines = 20;
 /** Names of the files that are new or changed, as git writes them in the index. */
 const difference = ['diff', '--name-only', '--no-renames', '--diff-filter=d', '-z'];
 
-/** What came of a merge. */
 export interface Merged {
   /** The branch that is checked out in the repository. */
   readonly into: string;

@@ -49,7 +49,6 @@ export interface WorktreeChanges {
   readonly isStray: boolean;
 }
 
-/** Which worktree is wanted. */
 export interface WorktreeWish {
   /** For its branch and its folder; default: a random one. */
   readonly name?: string;
@@ -66,7 +65,7 @@ export interface WorktreeOptions {
 
 /** The workspace of a session. */
 export interface SessionWorkspace extends Workspace {
-  /** Of a worktree: the workspace that the editor named, whose paths stand for those of this one. */
+  /** Of a worktree: the workspace that the editor named, whose paths stand for this one's. */
   readonly worktreeOf?: Workspace;
 }
 
@@ -163,7 +162,6 @@ async function checkOut(
   }
 }
 
-/** Where the worktrees of a repository are made. */
 async function folderFor(repository: string, { folder }: WorktreeOptions, host: Host): Promise<string> {
   const { state } = host.folders;
   const wanted = folder ?? worktreesFolder(state);

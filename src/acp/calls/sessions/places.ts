@@ -28,7 +28,6 @@ interface Found {
 /** A call whose place is being found, or that waits for those before it. */
 interface Turn {
   readonly cwd: string;
-  /** Undefined if it has none. */
   readonly workspace: Promise<Workspace | undefined>;
   /** It and those before it in the same folder have been sent, or have failed. */
   readonly over: Promise<void>;

@@ -53,7 +53,7 @@ interface Used {
 export class SessionWorktrees implements SessionObserver {
   /** By the worktree's folder. */
   readonly #used = new Map<string, Used>();
-  /** Those that are being made. */
+  /** Worktrees that are being made. */
   readonly #making = new Set<Promise<Used>>();
 
   /** Nothing is looked at before it is asked for. */

@@ -71,7 +71,7 @@ export function aboutOf(
     cpus: info.NCPU,
     osType: info.OSType,
     sharesKernel,
-    // Its image is there.
+    // The image is there.
     startMs: 30_000,
     storage: storageOf(info),
     ...((security.includes('name=selinux') || host?.security?.selinuxEnabled === true) && {
@@ -82,11 +82,11 @@ export function aboutOf(
     seccomp: profileName(seccomp),
     seccompNotice: lacking,
     can: {
+      // Without root on version 1 of cgroups it is known that it cannot limit anything.
       memory: info.MemoryLimit && controllers.includes('memory'),
       pids: info.PidsLimit && controllers.includes('pids'),
       cpus: info.CpuCfsQuota && controllers.includes('cpu'),
       systemCalls: lacking === undefined,
-      // Without root on version 1 of cgroups it is known that it cannot.
       restart: true,
       build: true,
     },

@@ -14,7 +14,7 @@ const kind = 'persistentvolumeclaims';
 /** How long one that is being removed is waited for, and the pause between two looks, in milliseconds. */
 const [goneMs, pauseMs] = [60_000, 200];
 
-/** Those of a namespace. Methods are as of `Engine`. */
+/** The volume claims of one namespace. Methods do what those of `Engine` do. */
 export class Claims {
   /** `wanted`: how large each is, of which class, and what else is to be said of it. */
   constructor(

@@ -15,7 +15,7 @@ export class Namespace {
     return object === undefined ? all : `${all}/${encodeURIComponent(object)}`;
   }
 
-  /** Path of those of ours that may have these labels. */
+  /** Path of our objects that may have these labels. */
   selected(kind: string, labels: Labels): string {
     const wanted = Object.entries(selectableOf(labels)).map(([key, value]) => `${key}=${value}`);
     return withQuery(this.path(kind), wanted.length === 0 ? {} : { labelSelector: wanted.join() });

@@ -35,7 +35,7 @@ const minPlaceFailures = 4;
 
 const logBytes = 64 * 1024;
 
-/** Those of one namespace. */
+/** The pods of one namespace. */
 export class Pods {
   constructor(
     private readonly namespace: Namespace,
@@ -43,7 +43,7 @@ export class Pods {
     private readonly injected: readonly string[] = [],
   ) {}
 
-  /** Those of ours that may have these labels; `query` narrows that. */
+  /** Our pods that may have these labels; `query` narrows that. */
   async list(labels: Labels, query: Readonly<Record<string, string>> = {}): Promise<readonly Pod[]> {
     const path = withQuery(this.namespace.selected('pods', labels), query);
     return (await this.namespace.api.list(path)).items as readonly Pod[];

@@ -71,7 +71,7 @@ export const neededRights: readonly NeededRight[] = [
   },
 ];
 
-/** Asks for one namespace. */
+/** What we may do in one namespace. */
 export function allowancesOf(namespace: Namespace): Allowances {
   return {
     missingRights: () => namespace.ask('tell your rights', () => missingRights(namespace)),

@@ -15,7 +15,6 @@ export interface Sum {
   input: number;
   output: number;
   tokens: number;
-  /** By currency. */
   readonly cost: Map<string, number>;
   /** How tokens, and each currency, have grown: time in milliseconds, and the sum then. */
   readonly growth: Map<string, [ms: number, sum: number][]>;

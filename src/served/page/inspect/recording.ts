@@ -56,7 +56,6 @@ export interface Lane {
 
 export class Recording {
   readonly rows: Row[] = [];
-  /** Numbers of the agents. */
   readonly children = new Set<number>();
   readonly damaged: Row[] = [];
   redactedRows = 0;

@@ -29,7 +29,6 @@ export async function open(): Promise<About> {
   return { ...about, reader };
 }
 
-/** The next rows. */
 export async function nextRows({ reader }: About) {
   const next = await post('rows', { reader });
   const { rows, ...rest } = next as { rows: SentRow[]; isEnd: boolean; read: number; size: number };

@@ -24,7 +24,6 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** A count with separators. */
 export function countText(count: number): string {
   return count.toLocaleString('en');
 }

@@ -9,7 +9,6 @@ import { isLoopback } from '../../../config/serve-places';
 import { tokenPrefix } from './tokens';
 import type { Refusal } from './visitor';
 
-/** A request of HTTP/1.1 or HTTP/2. */
 export type Request = IncomingMessage | Http2ServerRequest;
 
 /** How the server is reached, besides what each connection tells. */

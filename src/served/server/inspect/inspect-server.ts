@@ -29,7 +29,6 @@ const headersTimeout = 10_000;
 const requestTimeout = 30_000;
 /** Pages that read at once, such as tabs; the oldest makes room. */
 const maxReaders = 8;
-/** Who has the link. */
 const reader = { name: 'reader' };
 
 /** What is shown. All answers are sent as JSON. */

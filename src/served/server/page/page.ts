@@ -44,7 +44,6 @@ export interface PageOptions {
   remembered(): Iterable<Remembered>;
   /** The address of the page, without a slash at its end; undefined: browsers cannot reach it. */
   address(): string | undefined;
-  /** Throws. */
   refuse(refusal: Refusal): never;
 }
 

@@ -25,7 +25,7 @@ export class LiveSession {
   readonly #transitions: Transitions;
   /** Called when one of these is answered, or the process has the session no more. */
   #whenChanged: (() => void)[] = [];
-  /** Of the agent. */
+  /** What the agent asks. */
   readonly questions: SharedQuestions;
 
   /** `keeper`: for the histories of all sessions of the home. */

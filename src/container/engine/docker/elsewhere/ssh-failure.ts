@@ -12,9 +12,8 @@ export class SshFailure extends Error {
   }
 }
 
-/** Of a shell that does not find a program. */
+/** The status of a shell that does not find a program. */
 const notFound = 127;
-/** Of ssh itself. */
 const ofSsh = 255;
 
 /** What ssh says, and what to say of it. Source: OpenSSH, ssh.c, sshconnect.c, sshconnect2.c, misc.c. */

@@ -11,7 +11,7 @@ const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.
 
 /** What is shown to the API server. */
 export interface Credentials {
-  /** Of the header `Authorization`. */
+  /** Shown in the header `Authorization`. */
   readonly token?: string;
   /** PEM; there with `key`. */
   readonly cert?: Buffer;
