@@ -167,7 +167,7 @@ export class Proxy {
       this.#defects.refuse(id, 'too many requests are open');
       return;
     }
-    const request = id === undefined ? undefined : this.#core.requests.begin(id, method);
+    const request = id === undefined ? undefined : this.#core.requests.begin(id);
     if (id !== undefined && request === undefined) {
       this.#defects.refuse(id, 'a request with this id is still open');
       return;

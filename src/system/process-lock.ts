@@ -1,5 +1,5 @@
 /** Locks between all processes that have the folder, which a process that dies does not keep. */
-import { readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRunning, ownIdentity } from './process-identity';
@@ -15,18 +15,13 @@ interface LockHolder {
   readonly name: string;
   readonly pid: number;
   readonly isAlive: boolean;
-  /** What it has noted; empty for one that has died. */
-  readonly note: string;
   readonly path: string;
 }
 
 /** A lock that this process has. */
 export interface Lock {
-  readonly name: string;
-  /** Whether processes that had it before have died: their work may be half done. */
-  readonly isLeft: boolean;
-  /** Gives it back. `isSettled`: nothing is left to do after them; else the next process sees `isLeft`, too. */
-  release(isSettled?: boolean): void;
+  /** Gives it back. */
+  release(): void;
 }
 
 /**
@@ -47,8 +42,7 @@ export class ProcessLocks {
       if (name === undefined || identity === undefined) return [];
       const path = join(this.folder, file);
       const isAlive = isRunning(identity) ?? isRenewed(path);
-      const note = isAlive ? unlessFails(() => readFileSync(path, 'utf8')) : undefined;
-      return [{ name, pid: Number.parseInt(identity, 10), isAlive, note: note ?? '', path }];
+      return [{ name, pid: Number.parseInt(identity, 10), isAlive, path }];
     });
   }
 
@@ -56,9 +50,9 @@ export class ProcessLocks {
    * The lock; `undefined`: a living process has it, or this one. `name` must be fit for a file name. Fails with the
    * system's error if the folder cannot be used.
    */
-  tryTake(name: string, note = ''): Lock | undefined {
+  tryTake(name: string): Lock | undefined {
     const path = this.#ownFile(name);
-    if (this.#others(name).some(({ isAlive }) => isAlive) || !this.#create(path, note)) return undefined;
+    if (this.#others(name).some(({ isAlive }) => isAlive) || !this.#create(path)) return undefined;
     // Two that make their files at once see each other, and both step back.
     const others = this.#others(name);
     if (others.some(({ isAlive }) => isAlive)) {
@@ -66,31 +60,28 @@ export class ProcessLocks {
       return undefined;
     }
     const renewal = setInterval(() => renew(path), renewMs).unref();
-    const release = (isSettled = true): void => {
+    const release = (): void => {
       clearInterval(renewal);
-      // Ours last: whoever takes it after us finds it as it is.
-      for (const dead of isSettled ? others : []) rmSync(dead.path, { force: true });
-      rmSync(path, { force: true });
+      for (const file of [...others, { path }]) rmSync(file.path, { force: true });
     };
-    return { name, isLeft: others.length > 0, release };
+    return { release };
   }
 
   /**
    * As `tryTake`, but waits; `undefined` at the `deadline` (of `performance.now()`). Tries every `pollMs` milliseconds, up
    * to three times that, at random, so that two do not meet again. `onWait` is called once with another process that has
-   * the lock; `note` is for those who look at the holders.
+   * the lock.
    */
   async take(
     name: string,
     {
       pollMs,
       deadline = Infinity,
-      note,
       onWait,
-    }: { pollMs: number; deadline?: number; note?: string; onWait?: (pid: number) => void },
+    }: { pollMs: number; deadline?: number; onWait?: (pid: number) => void },
   ): Promise<Lock | undefined> {
     for (let hasTold = false; ;) {
-      const lock = this.tryTake(name, note);
+      const lock = this.tryTake(name);
       if (lock !== undefined || performance.now() >= deadline) return lock;
       const other = hasTold ? undefined : this.#others(name).find(({ isAlive }) => isAlive);
       if (other !== undefined) {
@@ -129,10 +120,10 @@ export class ProcessLocks {
   }
 
   /** False if this process has it already. */
-  #create(path: string, note: string): boolean {
+  #create(path: string): boolean {
     makeFolder(this.folder);
     try {
-      writeFileSync(path, note, { flag: 'wx', mode: 0o600 });
+      writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
       return true;
     } catch (reason) {
       if ((reason as NodeJS.ErrnoException).code === 'EEXIST') return false;

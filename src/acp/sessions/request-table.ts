@@ -11,7 +11,6 @@ import { AgentRequestTable, type AgentRequest } from '../relay/agent-request-tab
 export interface EditorRequest {
   /** The editor's id, as it was written. */
   readonly id: string;
-  readonly method: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
   readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
   /** It is cancelled: a child that has not got it yet does not get it. */
@@ -36,9 +35,9 @@ export class RequestTable {
   }
 
   /** A request of the editor was read; undefined when one with that id is still open. */
-  begin(id: string, method: string): EditorRequest | undefined {
+  begin(id: string): EditorRequest | undefined {
     if (this.#ofEditor.get(id) !== undefined) return undefined;
-    const request: EditorRequest = { id, method, targets: [], isCancelled: false };
+    const request: EditorRequest = { id, targets: [], isCancelled: false };
     this.#ofEditor.add(id, request);
     return request;
   }

@@ -17,24 +17,18 @@ export const maxDocumentBytes = 4 * 2 ** 20;
 export interface DatedDocument extends RegistryDocument {
   /** ISO 8601. */
   readonly takenAt: string;
-  /** Whether it is the one that came with this package. */
-  readonly isShipped: boolean;
   /** Why a copy in the state folder is not used, a sentence. */
   readonly fault?: string;
 }
 
 /** The newer one of the two. A copy that cannot be read counts as missing. */
 export function readRegistry(host: Host): DatedDocument {
-  const shipped = {
-    ...dated(readFileSync(packageFile('src/agent/registry/snapshot.json'), 'utf8')),
-    isShipped: true,
-  };
+  const shipped = dated(readFileSync(packageFile('src/agent/registry/snapshot.json'), 'utf8'));
   const file = copyIn(host);
   try {
     const copy = readRegularFile(file, maxDocumentBytes + 1_024)?.toString('utf8');
     const kept = copy === undefined ? undefined : dated(copy);
-    if (kept === undefined || kept.takenAt <= shipped.takenAt) return shipped;
-    return { ...kept, isShipped: false };
+    return kept === undefined || kept.takenAt <= shipped.takenAt ? shipped : kept;
   } catch (reason) {
     return { ...shipped, fault: `${file} is not used: ${messageOf(reason)}: run "cai agents update"` };
   }

@@ -11,7 +11,7 @@ beforeEach(() => (table = new RequestTable()));
 
 describe('requests of the editor', () => {
   test('are too many when so many are open', () => {
-    const requests = Array.from({ length: maxOpenRequests }, (_, i) => table.begin(`${i}`, 'm')!);
+    const requests = Array.from({ length: maxOpenRequests }, (_, i) => table.begin(`${i}`)!);
     expect(table.isFull).toBe(true);
 
     table.finish(requests[0]!);
@@ -23,7 +23,7 @@ describe('requests of the editor', () => {
 describe('whenNone', () => {
   test('resolves at once when none is open, else when the last is over', async () => {
     await table.whenNone();
-    const [one, two] = [table.begin('1', 'prompt')!, table.begin('2', 'other')!];
+    const [one, two] = [table.begin('1')!, table.begin('2')!];
     const order: string[] = [];
     const none = table.whenNone().then(() => order.push('none'));
 

@@ -240,7 +240,7 @@ function reopeningCall({ editorId, openParams }: AgentSession, method: string): 
   if (method === 'session/load' && fieldOf(scanCall(line, serversPlan), 'mcpServers') === undefined)
     edits.push(first('"mcpServers":[],'));
   const message = read(editedText(line, bodyStart, bodyEnd, edits));
-  return { message, row, request: { id, method, targets: [], isCancelled: false, isOurs: true } };
+  return { message, row, request: { id, targets: [], isCancelled: false, isOurs: true } };
 }
 
 /** Whether a call ends its session at the agent. */
