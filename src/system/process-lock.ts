@@ -35,11 +35,12 @@ export class ProcessLocks {
   /** `folder` is made when it is needed. */
   constructor(private readonly folder: string) {}
 
-  /** All holders of all locks; none if the folder cannot be read. */
-  holders(): LockHolder[] {
+  /** All holders of all locks, or of that one alone; none if the folder cannot be read. */
+  holders(of?: string): LockHolder[] {
     return (unlessFails(() => readdirSync(this.folder)) ?? []).flatMap((file) => {
       const [, name, identity] = /^([^.].*)\.(\d+\.\d+(?:@[\w-]+)?)\.lock$/.exec(file) ?? [];
-      if (name === undefined || identity === undefined) return [];
+      // Whoever has another lock is not looked at: there can be thousands.
+      if (name === undefined || identity === undefined || (of ?? name) !== name) return [];
       const path = join(this.folder, file);
       const isAlive = isRunning(identity) ?? isRenewed(path);
       return [{ name, pid: Number.parseInt(identity, 10), isAlive, path }];
@@ -116,7 +117,7 @@ export class ProcessLocks {
   }
 
   #others(name: string): LockHolder[] {
-    return this.holders().filter((each) => each.name === name && each.path !== this.#ownFile(name));
+    return this.holders(name).filter(({ path }) => path !== this.#ownFile(name));
   }
 
   /** False if this process has it already. */

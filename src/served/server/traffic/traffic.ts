@@ -128,9 +128,9 @@ export class Traffic implements Home {
       return;
     }
     const id = stringOf(message, 'session');
-    // A session begins with what the agent says while it opens one.
-    const session =
-      id === undefined ? undefined : (this.#get(id) ?? (this.#isOpening ? this.#add(id) : undefined));
+    // A session begins with what the agent says while it opens one. Other methods may name any number of others.
+    const begins = message.method === 'session/update' && this.#isOpening;
+    const session = id === undefined ? undefined : (this.#get(id) ?? (begins ? this.#add(id) : undefined));
     if (message.kind === 'request') this.#question(message, session);
     else if (session !== undefined) session.said(line);
     else {
@@ -229,11 +229,10 @@ export class Traffic implements Home {
     if (isOpened) remember(this.#known, id);
     const session = id === undefined ? undefined : isOpened ? this.#add(id) : this.#get(id);
     if (!(makingMethods.has(call.method) && session?.isOpen)) session?.hasChanged(call, answer);
-    for (const each of this.#all) {
-      // The agent may have spoken of it meanwhile, and has not opened it.
-      const isWanted = each !== session && this.#isOpening;
-      if (!each.isOpen && !each.isChanging && !isWanted) this.#forget(each);
-    }
+    // While another call opens one, the agent may have spoken of it, and has not opened it.
+    const stays = this.#isOpening;
+    for (const each of this.#all)
+      if (!each.isOpen && !each.isChanging && (each === session || !stays)) this.#forget(each);
   }
 
   #question(message: Message, session: LiveSession | undefined): void {

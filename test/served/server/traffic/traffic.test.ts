@@ -1,4 +1,5 @@
 /** Two clients, each with a process of its own that the test plays. Who gets what in which order: `traffic.property.test.ts`. */
+import { OpenRequests } from '../../../../src/rpc/open-requests';
 import type { Line } from '../../../../src/rpc/splice';
 import type { LiveSession } from '../../../../src/served/server/traffic/live-session';
 import { Keeper } from '../../../../src/served/server/outbox';
@@ -162,6 +163,31 @@ describe('one client', () => {
     home.process({ id: 3, result: {} });
     expect(home.traffic.own).toHaveLength(0);
     expect(home.answered).toEqual(['session/new', 'session/prompt', 'session/close']);
+  });
+
+  test('hears what an extension says of any number of sessions while one is opened, and none begins by that', () => {
+    const sessions = new Map<string, LiveSession>();
+    const side = new Side(sessions);
+    side.client({ id: 1, method: 'session/new', params: { cwd: '/w', mcpServers: [] } });
+    const told = ['_x/y', 'constructor'].map((method) => ({ method, params: { sessionId: `of ${method}` } }));
+    for (const each of told) side.process(each);
+
+    expect(side.got()).toEqual(told.map(rpc));
+    expect([...sessions.keys()]).toEqual([]);
+    side.process(says('first'));
+    expect([...sessions.keys()]).toEqual(['s']);
+  });
+
+  test('opens any number of sessions at once: the answer to one is no look at the calls for each of the others', () => {
+    const side = new Side(new Map());
+    const open = (id: number) => ({ id, method: 'session/load', params: { sessionId: `s${id}`, cwd: '/w' } });
+    for (let id = 0; id < 50; id++) side.client(open(id));
+    const looks = jest.spyOn(OpenRequests.prototype, 'all', 'get');
+    side.process({ id: 7, error: { code: -32602, message: 'there is none' } });
+
+    expect(looks.mock.calls.length).toBeLessThan(5);
+    looks.mockRestore();
+    expect(side.got()).toMatchObject([{ id: 7 }]);
   });
 
   test('hears of what its agent says late of a closed session, which does not come back by that', () => {
