@@ -17,7 +17,7 @@ const texts = {
   json: 'Parse error: the line is not JSON in UTF-8',
   batch: 'Invalid request: batches are not part of ACP',
   envelope: 'Invalid request: not a JSON-RPC 2.0 request, notification or response',
-  long: 'Invalid request: an id is longer than 4 KiB',
+  long: 'Invalid request: an id is longer than 4 KiB, or there are more than 100,000 ids, paths and rows',
   duplicate: 'Invalid request: a key that the message is routed by stands twice',
 } as const;
 
@@ -79,7 +79,7 @@ export class Defects {
     const error = { code, message: `${texts[defect!]}. It begins with ${beginning}` };
     for (const at of isMessage ? [start] : answersIn(line)) {
       const skim = new Skim();
-      skim.push(line.subarray(at));
+      skim.push(isMessage ? line : line.subarray(at, at + maxQuoted));
       if (isMessage) this.#refuseFromAgent(child, skim, error);
       // A log line may quote an answer that comes at once. Else this was it.
       else setTimeout(() => failAnswered(child, skim, error), quotedMs).unref();

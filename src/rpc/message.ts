@@ -17,7 +17,7 @@ export type Defect =
   | 'batch'
   /** JSON, but not a request, notification or response. */
   | 'envelope'
-  /** One of its fields may not be passed on (`Plans.isRefused`). */
+  /** One of its fields may not be passed on (`Plans.isRefused`), or there are too many. */
   | 'long'
   /** A key stands twice (after unescaping) where two parsers could read different things. */
   | 'duplicate';
@@ -83,7 +83,7 @@ export function newWalk(line: Buffer): Walk {
 export function read(walk: Walk, plans: Plans): Message {
   const line = walk.text;
   const first = skipSpace(line, 0);
-  if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, 'json');
+  if (!isUtf8(line) || !isWhole(walk, first, plans)) return defect(walk, walk.hasTooMany ? 'long' : 'json');
   if (line[first] === openBracket) return defect(walk, 'batch');
   const id = idOf(walk);
   if (line[first] !== openBrace || !isLegal(walk, id)) return defect(walk, 'envelope');
@@ -96,8 +96,7 @@ export function read(walk: Walk, plans: Plans): Message {
     walk.value(walk.memberStarts[body]!, isMethod ? plans.params(method) : plans.result(id!));
   }
   if (walk.hasDuplicate) return defect(walk, 'duplicate');
-  const { isRefused } = plans;
-  if (isRefused !== undefined && walk.fields.some(isRefused)) return defect(walk, 'long');
+  if (walk.hasTooMany || (plans.isRefused && walk.fields.some(plans.isRefused))) return defect(walk, 'long');
   return {
     line,
     kind: !isMethod ? 'response' : id === undefined ? 'notification' : 'request',

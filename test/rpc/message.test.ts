@@ -95,6 +95,17 @@ describe('scan', () => {
     expect(read('{"jsonrpc":"2.0","id":1.0,"result":{}}').id).toBe('1.0');
   });
 
+  test.each([
+    '{"jsonrpc":"2.0","id":7,"method":"m","params":{"all":[#]}}',
+    '{"params":{"all":[#]},"jsonrpc":"2.0","id":7,"method":"m"}',
+  ])('looks at so many fields only: %s', (text) => {
+    const all: Plans = { ...plans, params: () => planOf({ all: { '*': 'path' } }) };
+    const scanned = (count: number) => scan(Buffer.from(text.replace('#', Array(count).fill(0).join())), all);
+
+    expect(scanned(100_000)).toMatchObject({ kind: 'request', id: '7' });
+    expect(scanned(100_001)).toMatchObject({ kind: 'defect', defect: 'long', id: '7' });
+  });
+
   test('knows no id and no method that is longer than what may be kept', () => {
     const name = (bytes: number): string => `"${'x'.repeat(bytes - 2)}"`;
 

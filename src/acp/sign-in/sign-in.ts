@@ -245,8 +245,8 @@ function waysOf({ auth, _meta }: JsonObject): Omit<Way, 'root'> {
 /** The texts of the sign-in methods; undefined where a key that is looked at stands twice. */
 function methodsOf(json: Buffer): string[] | undefined {
   const walk = new Walk(json);
-  walk.value(0, methodsPlan);
-  if (walk.hasDuplicate) return undefined;
+  // All of it was read with the line, so that only the number of methods can be what is wrong.
+  if (walk.value(0, methodsPlan) < 0 || walk.hasDuplicate) return undefined;
   const methods = walk.fields.filter((field) => field.kind === 'method');
   return methods.map(({ start, end }) => json.toString('utf8', start, end));
 }

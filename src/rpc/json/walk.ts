@@ -41,6 +41,8 @@ interface Frame {
 
 /** Starts and ends of members that have not been met; a copy of it is made faster than an array is filled. */
 const nowhere = [-1, -1, -1, -1, -1, -1];
+/** With more, a walk stops: each takes many times what stands there, and only a line that is to fill the memory has them. */
+const maxFields = 100_000;
 
 /*
  * Where the walk that runs stands. A walk runs without a break, so all walks share this, and none has to make it.
@@ -67,6 +69,8 @@ export class Walk {
   readonly fields: { -readonly [K in keyof Field]: Field[K] }[] = [];
   /** A wanted key stands twice (after unescaping) in an object: two parsers could read it differently. */
   hasDuplicate = false;
+  /** There were more than `maxFields`. */
+  hasTooMany = false;
   /** Where the outermost object's wanted members lie, by index in the plan; -1 when absent. */
   readonly memberStarts: number[];
   /** Offsets after those members. */
@@ -97,6 +101,7 @@ export class Walk {
       at = skipSpace(this.text, at);
       const isKey = state === State.key || state === State.firstKey;
       isJson = isKey ? this.#key() : state === State.after ? this.#afterValue() : this.#value();
+      if (this.fields.length > maxFields) [isJson, this.hasTooMany] = [false, true];
     } while (isJson && (depth > 0 || state !== State.after));
     // It may hold the line.
     memberPlan = undefined;

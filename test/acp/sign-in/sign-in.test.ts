@@ -234,6 +234,7 @@ describe('SignIn', () => {
       ['an environment that stands twice', '[{"type":"terminal","env":{},"env":{"A":"b"}}]'],
       ['an object in place of the list', '{"0":{"type":"terminal"}}'],
       ['text in place of the list', '"terminal"'],
+      ['more than is looked at', `[{"type":"terminal","command":"rm"}${',0'.repeat(100_000)}]`],
     ])('takes out all where there is %s', (_what, methods) => expect(signedIn(signIn, methods)).toBe('[]'));
 
     test('takes out what is no method', () => {
