@@ -46,6 +46,8 @@ export function createPathMap({
 
 /** Empty, `.` or `..` segments, or a name that begins with a dot: normalising is only worth it then. */
 const irregular = /\/[/.]/;
+/** Of a longer URI, not even the path without its encoding names a file. */
+const maxUriLength = 4 * maxPathLength;
 /** Scheme with authority, path, query with fragment. */
 const fileUri = /^(file:(?:\/\/(?:localhost)?(?=\/)|(?=\/(?!\/))))(\/[^?#]*)(.*)/is;
 /** What some readers of URIs take for a separator or an end, and a broken escape. */
@@ -74,7 +76,7 @@ class Direction {
   }
 
   uri(uri: string): string {
-    if (this.isIdentity) return uri;
+    if (this.isIdentity || uri.length > maxUriLength) return uri;
     const [, scheme, path, rest] = fileUri.exec(uri) ?? [];
     if (scheme === undefined || path === undefined || rest === undefined || ambiguous.test(path)) return uri;
     const segments = resolveSegments(path);

@@ -152,6 +152,13 @@ describe('a path map', () => {
     expect(same.toEditor('/home/agent/workspace//a')).toBe('/ws/a');
   });
 
+  test('looks at no URI that is longer than that of any path', () => {
+    const uri = (bytes: number): string => `file:///ws/${'a/'.repeat(bytes / 2)}`;
+
+    expect(map.uriToAgent(uri(4_000))).toContain('/agent/');
+    expect(map.uriToAgent(uri(20_000))).toBe(uri(20_000));
+  });
+
   test('takes the longest root that fits', () => {
     const nested = createPathMap({ hostRoots: ['/a', '/a/b/c', '/a/b'], agentRoots: ['/x'] });
 

@@ -1,6 +1,6 @@
 /** JSON as people read it. Each value stays as it was written: a number that is too long for JavaScript, too. */
 
-const token = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
+const token = /"(?:[^"\\]|\\.)*"?|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 /** With line ends and indents; a text that is no JSON as it is. */
 export function indented(text: string): string {

@@ -112,9 +112,10 @@ export class Page {
     } else throw new HttpError(404, 'there is nothing at this path');
   }
 
-  /** Who sends a ticket is not known yet. */
+  /** Who sends a ticket is not known yet: others may come from the same address, and slowly. */
   async #bodyOf(request: Request): Promise<JsonObject> {
-    return await this.#bodies.readObject(request, { name: request.socket.remoteAddress ?? '' });
+    const { remoteAddress, remotePort } = request.socket;
+    return await this.#bodies.readObject(request, { name: `${remoteAddress} ${remotePort}` });
   }
 
   #ownersLink({ user = ownerName }: JsonObject): string {

@@ -19,7 +19,7 @@ describe('indented', () => {
   );
 
   test('shows what was cut short as far as it goes', () => {
-    expect(indented('{"a":["b')).toBe('{\n  "a": [\n    b');
+    expect(indented('{"a":["b, \\"c\\": {d')).toBe('{\n  "a": [\n    "b, \\"c\\": {d');
     expect(indented('}}]')).toBe('}}]');
   });
 });

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import type { Connections } from '../../../../src/served/server/connections';
@@ -130,6 +130,23 @@ test('a token signs in, and signing out ends it', async () => {
   expect(answer.headers.get('set-cookie')).toBe('cai=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict');
   expect((await ask('/page/state', headers)).status).toBe(401);
   expect((await ask('/page/sign-out', { origin }, {})).status).toBe(401);
+});
+
+test('somebody is signed in whatever others send slowly from the same address', async () => {
+  const { ask, page, origin } = await served();
+  const ticket = (page.linkFor('owner') as string).replace('http://box/#ticket=', '');
+  const headers = { origin, 'content-type': 'application/json', 'content-length': 4_096 };
+  const slow = Array.from({ length: 2 }, () =>
+    request(`${origin}/page/sign-in`, { method: 'POST', headers }),
+  );
+  for (const each of slow) {
+    each.on('error', () => undefined);
+    await new Promise((resolve) => each.write('x'.repeat(4_095), resolve));
+  }
+  await ask('/');
+
+  expect((await ask('/page/sign-in', { origin }, { ticket })).status).toBe(200);
+  for (const each of slow) each.destroy();
 });
 
 test('everybody sees what is theirs', async () => {
