@@ -4,6 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { cai } from '../support/cli';
 import { RecordedLines, recordingFile } from '../support/recordings';
+import { barriers } from './accessibility';
 import { Browser, type Tab } from './browser';
 
 let browser: Browser;
@@ -92,6 +93,14 @@ test('a recording is shown with its sessions, times, tokens and cost, in light a
   await phone.picture('inspect-360');
   expect(await phone.eval('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   expect([...light.complaints, ...dark.complaints, ...phone.complaints]).toEqual([]);
+});
+
+test('all that can be operated has a name, and is reached by the Tab key', async () => {
+  const tab = await shows([recordingFile(twoWorkspaces().lines)]);
+  await tab.press('session/prompt', '.row');
+  await tab.sees('Run ./heat-the-oven', '#details button');
+
+  expect(await barriers(tab)).toEqual([]);
 });
 
 test('what is shown can be chosen: the connection, a session, what was redacted, errors', async () => {

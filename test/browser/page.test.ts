@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder } from '../support/temp-folder';
+import { barriers } from './accessibility';
 import { Browser, type Tab } from './browser';
 import { Stage, type Client } from './stage';
 
@@ -173,6 +174,21 @@ describe.each([
     await shows(tab, sessionId);
     expect(await tab.eval(small)).toEqual([]);
   });
+});
+
+test('all that can be operated has a name, and is reached by the Tab key', async () => {
+  stage.plays('names', [...bake, { ask: { toolCall: oven, options } }]);
+  const visitor = await browser.tab(1280, 800);
+  await visitor.open(stage.address);
+  await visitor.sees('Sign in', 'button');
+  expect(await barriers(visitor)).toEqual([]);
+
+  const tab = await signedIn();
+  await newSession(tab);
+  await prompt(tab, 'play names');
+  await tab.sees('heat-the-oven', '.card');
+
+  expect(await barriers(tab)).toEqual([]);
 });
 
 describe('Enter', () => {

@@ -74,7 +74,7 @@ function running(host: Host): string {
   throw new CaiError(
     'USAGE',
     only === undefined
-      ? 'no connection is being recorded: start one by "cai --acp --record FILE AGENT", or name a file'
+      ? 'no connection is being recorded, and one that began without --record keeps nothing to show: put "--record", "/path/of/FILE" behind "--acp" in your editor\'s settings and start the agent there anew, or name a file'
       : `several connections are being recorded, so name one of the files: ${[only, ...others].join(', ')}`,
   );
 }

@@ -17,6 +17,15 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** A text that may be wider than the page: the keyboard reaches it, to move it. `name`: what it is. */
+export function wide(
+  name: string,
+  attributes: Readonly<Record<string, string | undefined>>,
+  ...children: readonly Child[]
+): HTMLPreElement {
+  return el('pre', { ...attributes, tabindex: '0', role: 'group', 'aria-label': name }, ...children);
+}
+
 export function button(label: string, action: () => void, kind = ''): HTMLButtonElement {
   const made = el('button', { type: 'button', class: kind }, label);
   made.addEventListener('click', action);

@@ -80,7 +80,7 @@ describe('--live', () => {
     const user = userWith(`[agents.mock]\ncommand = ${mock}\n`);
     const file = join(newFolder(), 'r.ndjson');
     expect((await runHere(['inspect', '--live'], user)).stderr).toBe(
-      'cai: no connection is being recorded: start one by "cai --acp --record FILE AGENT", or name a file\n',
+      `cai: no connection is being recorded, and one that began without --record keeps nothing to show: put "--record", "/path/of/FILE" behind "--acp" in your editor's settings and start the agent there anew, or name a file\n`,
     );
     const connection = await connect(user, file);
 

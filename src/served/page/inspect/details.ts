@@ -1,5 +1,5 @@
 /** The chosen message: what is known of it, its turn, and all of its text. */
-import { button, el, type Child } from '../dom';
+import { button, el, type Child, wide } from '../dom';
 import { indented, redactedPlaces } from './json-text';
 import type { Turn } from './recording';
 import type { Row } from './row';
@@ -35,7 +35,7 @@ export function detailsOf(chosen: Chosen, goTo: (line: number) => void): readonl
       places.map((place) => [el('code', {}, place)]),
     ),
     turn && turnView(turn, goTo),
-    el('pre', { tabindex: '0', 'aria-label': 'Text of the message' }, indented(text)),
+    wide('Text of the message', {}, indented(text)),
     length > text.length
       ? el('p', { class: 'quiet' }, `The first ${countText(text.length)} of ${countText(length)} characters.`)
       : undefined,

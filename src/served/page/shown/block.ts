@@ -1,5 +1,5 @@
 /** Content blocks of ACP. Source: ACP v1, "Content". */
-import { el, quote } from '../dom';
+import { el, quote, wide } from '../dom';
 import { fieldsOf, textOf, type Fields } from '../fields';
 import { textView } from './text-view';
 
@@ -29,5 +29,5 @@ export function blockView(block: Fields): HTMLElement {
     quote([name, textOf(resource.uri) ?? kind].filter(Boolean).join(' · ')),
   );
   const content = textOf(resource.text);
-  return el('div', {}, head, content === undefined ? undefined : el('pre', { tabindex: '0' }, content));
+  return el('div', {}, head, content === undefined ? undefined : wide('Content', {}, content));
 }

@@ -1,5 +1,5 @@
 /** A text that grows: plain, with code between fences in boxes. Only ever added to. */
-import { el } from '../dom';
+import { el, wide } from '../dom';
 import { shown } from '../fields';
 import { FenceReader, type Piece } from './fences';
 
@@ -24,7 +24,7 @@ export class TextView {
   #show({ isCode, isNew, language, text }: Piece): void {
     if (isNew || this.#part === undefined) {
       this.#part = isCode
-        ? el('pre', { 'data-language': language === '' ? undefined : shown(language), tabindex: '0' })
+        ? wide('Code', { 'data-language': language === '' ? undefined : shown(language) })
         : el('div', { dir: 'auto' });
       this.element.append(this.#part);
       this.#block = undefined;

@@ -1,5 +1,5 @@
 /** A tool call: what it is, how it stands, and, when it is opened, what it has brought. Source: ACP v1, "Tool Calls". */
-import { el } from '../dom';
+import { el, wide } from '../dom';
 import { fieldsOf, listOf, textOf, type Fields } from '../fields';
 import { blockView } from './block';
 import { diffOf } from './diff';
@@ -76,7 +76,7 @@ export class ToolView {
     const parts = listOf(content).map((each) => partView(each, this.#call));
     const command = commandOf(fieldsOf(rawInput));
     const paths = listOf(locations).flatMap(({ path }) => textOf(path) ?? []);
-    const input = command === undefined ? [] : [el('pre', { class: 'command', tabindex: '0' }, command)];
+    const input = command === undefined ? [] : [wide('Command', { class: 'command' }, command)];
     const places =
       parts.length === 0 && paths.length > 0 ? [el('p', { class: 'path' }, paths.join('\n'))] : [];
     const output = parts.length > 0 ? parts : [outputView(rawOutput)].flatMap((each) => each ?? []);
@@ -92,7 +92,7 @@ function commandOf({ command }: Fields): string | undefined {
 function outputView(raw: unknown): HTMLElement | undefined {
   const { output, stdout, stderr } = fieldsOf(raw);
   const texts = [raw, output, stdout, stderr].flatMap((each) => textOf(each) ?? []);
-  return texts.length === 0 ? undefined : el('pre', { tabindex: '0' }, texts.join('\n'));
+  return texts.length === 0 ? undefined : wide('Output', {}, texts.join('\n'));
 }
 
 function partView(part: Fields, call: Fields): HTMLElement {
@@ -102,7 +102,7 @@ function partView(part: Fields, call: Fields): HTMLElement {
   // Output that an agent tells beside the terminal of another client.
   const told = fieldsOf(fieldsOf(call._meta).terminal_output);
   const text = textOf(told.data);
-  if (text !== undefined) return el('pre', { tabindex: '0' }, text);
+  if (text !== undefined) return wide('Output', {}, text);
   return (
     outputView(call.rawOutput) ??
     el('p', { class: 'quiet' }, 'A terminal of the client that has opened the session.')
@@ -120,7 +120,7 @@ function diffView({ path, oldText, newText }: Fields): HTMLElement {
     'figure',
     { class: 'diff' },
     el('figcaption', { class: 'path' }, el('bdi', {}, textOf(path) ?? '')),
-    el('pre', { tabindex: '0' }, el('div', { class: 'lines' }, ...rows)),
+    wide('Changes', {}, el('div', { class: 'lines' }, ...rows)),
     rest > 0 ? el('p', { class: 'quiet' }, `${rest} more lines`) : undefined,
   );
 }
