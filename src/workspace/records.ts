@@ -13,9 +13,9 @@ import { objectIn, unlessFails, writing } from '../system/unless';
  * What a record says of a path. `trusted`: the digest with which the user trusts a repository's file, and what it
  * names. `roots`: the root that a working directory belongs to. `git-folders`: the git folder outside of a root, empty
  * for none. `worktrees`: what we have made at that path, as `worktrees/worktrees.ts` writes it. `used`: when a
- * container of a root was last used.
+ * container of a root was last used. `made-folders`: the topmost folder that was made for a file of settings.
  */
-type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees' | 'used';
+type RecordKind = 'trusted' | 'roots' | 'git-folders' | 'worktrees' | 'used' | 'made-folders';
 
 /** How old a record of the last use may become, in milliseconds: each command would write it otherwise. */
 const useMs = 60 * 60 * 1_000;

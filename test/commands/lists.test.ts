@@ -81,6 +81,7 @@ test.each<[string, string[]]>([
   ['ps', ['--all', '--size']],
   ['review', []],
   ['sessions', []],
+  ['uninstall', ['--dry-run']],
   ['usage', []],
   ['worktree', []],
 ])('the help of cai %s has each key that %j prints, and names no other', async (command, args) => {

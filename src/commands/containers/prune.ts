@@ -11,7 +11,7 @@ import { isMissing } from '../../system/unless';
 import { leftBuildFolders } from '../../workspace/devcontainer/cli';
 import { recordedUse } from '../../workspace/records';
 import { common, declare } from '../support/command';
-import { bytesText, confirm, table, tell } from '../support/terminal';
+import { bytesText, confirm, table, tell, writeJson } from '../support/terminal';
 import { imagesIn, leftoversIn, removeAll } from './leftovers';
 import { connectEngine } from './selection';
 
@@ -19,6 +19,7 @@ interface Options {
   readonly all?: true;
   readonly yes?: true;
   readonly dryRun?: true;
+  readonly json?: true;
   /** In milliseconds. */
   readonly unused?: number;
   readonly context?: string;
@@ -42,10 +43,13 @@ newer ones have replaced, and what builds have left. It shows them and asks befo
     ).argParser(parseDuration),
     ['-n, --dry-run', 'only show them'],
     ['-y, --yes', 'remove them without asking'],
+    ['--json', 'show them as JSON'],
     common.context,
   ],
   footer: `
-A workspace on a disk that is not mounted looks as if it were gone: check the list, or its agents' data goes, too.`,
+A workspace on a disk that is not mounted looks as if it were gone: check the list, or its agents' data goes, too.
+
+JSON: a list, of each the kind ("container", "volume", "image" or "folder"), name, bytes (null: not known) and why.`,
   action: prune,
 });
 
@@ -56,7 +60,7 @@ function parseDuration(text: string): number {
 }
 
 async function prune(options: Options, host: Host): Promise<number> {
-  const { yes, dryRun, context } = options;
+  const { yes, dryRun, json, context } = options;
   const engine = await connectEngine(host, context);
   const { isGone, why } = wishOf(engine, host, options);
   const use = await engine.diskUse?.();
@@ -71,12 +75,14 @@ async function prune(options: Options, host: Host): Promise<number> {
       remove: () => rm(name, { recursive: true, force: true }),
     })),
   ];
+  if (json === true)
+    writeJson(leftovers.map(({ kind, name, bytes = null, because: why }) => ({ kind, name, bytes, why })));
   if (leftovers.length === 0) {
     tell('nothing to remove');
     return 0;
   }
   const rows = leftovers.map(({ kind, name, bytes, because }) => [kind, name, bytesText(bytes), because]);
-  process.stdout.write(table([['KIND', 'NAME', 'SIZE', 'WHY'], ...rows], ['NAME', 'WHY']));
+  if (json !== true) process.stdout.write(table([['KIND', 'NAME', 'SIZE', 'WHY'], ...rows], ['NAME', 'WHY']));
   if (dryRun === true) return 0;
   if (
     yes !== true &&

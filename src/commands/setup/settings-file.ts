@@ -2,11 +2,13 @@
 import {
   constants,
   copyFileSync,
+  existsSync,
   lstatSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -22,6 +24,7 @@ import { AgentFolders } from '../../system/paths/agent-folders';
 import { quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { objectOf, reading, unlessFails, unlessGone, writing } from '../../system/unless';
+import { forget, record, recorded } from '../../workspace/records';
 import { doubledKey, withValue, withoutValue } from './settings-text';
 
 /** What stands where no file is. */
@@ -38,14 +41,14 @@ export function setInFile(file: string, path: readonly string[], value: unknown,
   const after = edited(file, before ?? nothing, path, value);
   if (after === before) return false;
   refuseAgents(file, host);
-  writing(file, () => write(file, before, after));
+  writing(file, () => write(file, before, after, host.folders.state));
   return true;
 }
 
 /**
  * Takes back what `setInFile` has set there, however often. Where nothing else has changed since, the file is, to the byte,
- * what it would be without, or goes if no file existed; else only the value goes. Returns false if there is no value. Throws
- * as `setInFile` does.
+ * what it would be without, or goes with the folders that were made for it; else only the value goes. Returns false if
+ * there is no value. Throws as `setInFile` does.
  */
 export function unsetInFile(file: string, path: readonly string[], host: Host): boolean {
   const now = read(file);
@@ -64,6 +67,7 @@ export function unsetInFile(file: string, path: readonly string[], host: Host): 
     if (isAsBefore && base.kept === undefined) rmSync(file);
     else replaceFile(real, base === undefined ? without : withAll(base.text, parent, rest), statSync(real));
     if (base !== undefined) removeMade(all.slice(isAsBefore ? from : from + 1), base, parent);
+    if (isAsBefore && base.kept === undefined) removeFolders(file, host.folders.state);
   });
   return true;
 }
@@ -167,8 +171,12 @@ function read(file: string): string | undefined {
 }
 
 /** A link stays one: people keep their settings elsewhere. */
-function write(file: string, before: string | undefined, after: string): void {
+function write(file: string, before: string | undefined, after: string, state: string): void {
   if (before === undefined) {
+    const made = foldersAbove(file).findLast((folder) => !existsSync(folder));
+    unlessFails(() =>
+      made === undefined ? forget(state, 'made-folders', file) : record(state, 'made-folders', file, made),
+    );
     makeFolder(dirname(file), 0o777);
     writeFileSync(file, after, { flag: 'wx' });
     return;
@@ -177,6 +185,21 @@ function write(file: string, before: string | undefined, after: string): void {
   refuseReadOnly(real);
   copyFileSync(real, namesBeside(real).at(-1)!, constants.COPYFILE_EXCL);
   replaceFile(real, after, statSync(real));
+}
+
+/** Removes those that `write` has made, but for one that has something else in it, and what is above that. */
+function removeFolders(file: string, state: string): void {
+  const made = recorded(state, 'made-folders', file);
+  if (made === undefined) return;
+  forget(state, 'made-folders', file);
+  const folders = foldersAbove(file);
+  unlessFails(() => folders.slice(0, folders.indexOf(made) + 1).forEach((folder) => rmdirSync(folder)));
+}
+
+/** The innermost first. */
+function foldersAbove(file: string): string[] {
+  const folder = dirname(file);
+  return folder === file ? [] : [folder, ...foldersAbove(folder)];
 }
 
 /** Where an agent works, it could have us write into any other file, by a link. */

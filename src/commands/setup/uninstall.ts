@@ -14,7 +14,7 @@ import { imagesIn, leftoversIn, removeAll, type Removable } from '../containers/
 import { connectEngine } from '../containers/selection';
 import { common, declare } from '../support/command';
 import { knownSessions } from '../support/known-sessions';
-import { confirm, table, tell } from '../support/terminal';
+import { confirm, table, tell, writeJson } from '../support/terminal';
 import { whyNeeded } from '../workspace/worktree';
 import { editors } from './editors';
 import { keptBeside, objectInFile, unsetInFile } from './settings-file';
@@ -24,6 +24,7 @@ import { packageFolder, wayOf } from './update';
 interface Options {
   readonly yes?: true;
   readonly dryRun?: true;
+  readonly json?: true;
   readonly context?: string;
 }
 
@@ -33,11 +34,18 @@ export const run = declare<Options>({
   description: `Removes what cai has made for you: containers, the agents' data, images that no container has then, worktrees,
     what it remembers, and its entries in editors. It shows them and asks before. Your configuration stays, and so do
     worktrees with changes that are not committed, and files that "cai review --restore" has moved aside.`,
-  options: [['-n, --dry-run', 'only show them'], ['-y, --yes', 'remove them without asking'], common.context],
+  options: [
+    ['-n, --dry-run', 'only show them'],
+    ['-y, --yes', 'remove them without asking'],
+    ['--json', 'show them as JSON'],
+    common.context,
+  ],
+  footer: `
+JSON: a list, of each the kind ("container", "volume", "worktree", "entry" or "folder") and the name.`,
   action: uninstall,
 });
 
-async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise<number> {
+async function uninstall({ yes, dryRun, json, context }: Options, host: Host): Promise<number> {
   const engine = await connectEngine(host, context).catch((reason: unknown) => {
     tell(`containers, data and images stay: ${messageOf(reason)}`);
     return undefined;
@@ -52,7 +60,8 @@ async function uninstall({ yes, dryRun, context }: Options, host: Host): Promise
     tell(
       `${folder} stays: "cai review --restore" has moved files of ${root} there; if you need none of them: rm -r ${commandWord(folder)}`,
     );
-  if (parts.length > 0)
+  if (json === true) writeJson(parts.map(({ kind, name }) => ({ kind, name })));
+  else if (parts.length > 0)
     process.stdout.write(table([['KIND', 'NAME'], ...parts.map(({ kind, name }) => [kind, name])], ['NAME']));
   else tell('nothing to remove');
   if (dryRun === true) return 0;

@@ -3,9 +3,10 @@ import { existsSync, realpathSync } from 'node:fs';
 import { posix } from 'node:path';
 import { patch } from '@decimalturn/toml-patch';
 import { parse } from 'smol-toml';
+import { resolveAgent } from '../../agent/catalog';
 import type { Host } from '../../system/host';
 import { replaceFile } from '../../system/files/replace-file';
-import { configFileOf, configKeys, loadConfig } from '../../config/config';
+import { configFileOf, configKeys, configOf, loadConfig } from '../../config/config';
 import { readIfThere, readSettings, type Setting } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
 import { placesIn, type Path } from '../../config/toml-places';
@@ -53,10 +54,15 @@ export function changeConfig(
   }
 }
 
-/** Replaces the user's file by a text; false: it is no longer as it was `before`, and stays. Throws as `changeConfig`. */
+/**
+ * Replaces the user's file by a text; false: it is no longer as it was `before`, and stays. Throws as `changeConfig`, and
+ * `CaiError('UNSUPPORTED_AGENT')` for another default agent that nobody knows.
+ */
 export function replaceConfig(host: Host, text: string, before: string): boolean {
   const file = configFileOf(host);
-  check(host, text);
+  const { agent, agents } = configOf(check(host, text));
+  const isOther = unlessFails(() => configOf(check(host, before)).agent.default) !== agent.default;
+  if (isOther) resolveAgent(agent.default, [], { agents, host });
   if (readIfThere(file) !== before) return false;
   // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
   writing(file, () => replaceFile(existsSync(file) ? realpathSync(file) : file, text));

@@ -35,8 +35,13 @@ test('removes folders of builds of development containers that were ended, and n
   });
   const user = userWith('', { DOCKER_HOST: address.endpoint });
 
+  const shown = await runHere(['prune', '--dry-run', '--json'], user);
   const { status, stdout } = await runHere(['prune', '--yes'], user);
 
+  const why = 'a build that was ended has left it';
+  expect(new Set(JSON.parse(shown.stdout) as object[])).toEqual(
+    new Set([ended, old].map((name) => ({ kind: 'folder', name, bytes: null, why }))),
+  );
   expect(status).toBe(0);
   for (const each of [ended, old])
     expect(stdout).toMatch(new RegExp(`^folder +${each} +\\? +a build that was ended has left it$`, 'm'));

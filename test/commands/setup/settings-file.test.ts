@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -193,11 +194,17 @@ describe('cai setup --undo', () => {
     expect(readdirSync(dirname(file))).toEqual(['settings.json']);
   });
 
-  test('a file that was not there is gone', async () => {
-    await setup('zed');
-    await setup('zed', '--undo');
+  test.each([
+    ['goes with the folders that were made for it', [], ['.config', '.local']],
+    ['leaves an empty folder that was there', ['.jetbrains'], ['.config', '.jetbrains', '.local']],
+  ])('a file that was not there %s', async (_, before, after) => {
+    for (const folder of before) mkdirSync(join(home, folder));
+    for (const editor of ['vscode', 'jetbrains']) await setup(editor);
+    writeFileSync(join(home, '.config/Code/other'), '');
+    for (const editor of ['vscode', 'jetbrains']) await setup(editor, '--undo');
 
-    expect(readdirSync(dirname(fileOf('zed')))).toEqual([]);
+    expect(readdirSync(join(home, '.config/Code'))).toEqual(['other']);
+    expect(readdirSync(home)).toEqual(after);
   });
 
   describe('of entries that were written more than once', () => {
@@ -225,7 +232,7 @@ describe('cai setup --undo', () => {
       for (const host of ['unix:///a', 'unix:///b']) await run(host);
       await run('', '--undo');
 
-      expect(readdirSync(dirname(fileOf('zed')))).toEqual([]);
+      expect(existsSync(dirname(fileOf('zed')))).toBe(false);
     });
 
     test('what somebody has changed between them stays, and is kept', async () => {

@@ -100,6 +100,16 @@ test('the registry is asked by the proxy and the certificates of the configurati
   expect(readFileSync(join(user.cwd!, '.local/state/containai/newest-version'), 'utf8')).toBe(newer);
 });
 
+test('the registry that the configuration names is asked', async () => {
+  const user = userWith(`[network]\nnpm_registry = "${env.npm_config_registry}npm"\n`);
+  asked = [];
+
+  const { status } = await runHere(['newest-version'], user);
+
+  expect(status).toBe(0);
+  expect(asked).toEqual(['/npm/containai/latest']);
+});
+
 test.each([version, '0.0.9', 'evil\u001b[2J', '99.0.0-rc.1'])('nothing is said of %j', async (answer) => {
   const { user, file } = newUser();
   writeFileSync(file, answer);

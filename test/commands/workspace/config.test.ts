@@ -214,6 +214,17 @@ describe('changes of the own file', () => {
     expect(readFileSync(user.file, 'utf8')).toBe(comment);
   });
 
+  test('a default agent that nobody knows is refused with those that are known, also in a draft', async () => {
+    const words = /Unsupported agent: claud\n.*Did you mean claude\? Known agents: claude, gemini, /;
+
+    for (const { status, stderr } of [
+      await config('set', 'agent.default', 'claud'),
+      await edit(`sed -i '1i agent.default = "claud"'`),
+    ])
+      expect([status, stderr]).toEqual([expect.any(Number), expect.stringMatching(words)]);
+    expect(readFileSync(user.file, 'utf8')).toBe(comment);
+  });
+
   test('a password in an address is not shown', async () => {
     writeFileSync(user.file, '[network]\nhttps_proxy = "http://ann:secret@proxy.example:3128"\n');
 
