@@ -54,7 +54,7 @@ function contentOf(paths) {
 /**
  * What a step depends on, as digests; `undefined` where that is not known, as files are not committed. `common`: all but
  * the `tests` of a suite, of which `names` are those that it has, and pages (`.md`). A file of tests depends on itself, too,
- * and on the pages that it names, in `docs` or beside it: `of(name)`.
+ * and on the pages that it names, at the top, in `docs` or beside it: `of(name)`.
  */
 function keysOf({ inputs, tests = [], command, filters, env }) {
   if (inputs === undefined || outputOf('git', 'status', '--porcelain') !== '') return undefined;
@@ -67,7 +67,7 @@ function keysOf({ inputs, tests = [], command, filters, env }) {
   const of = (name) => {
     const text = existsSync(name) ? readFileSync(name, 'utf8') : '';
     const pages = text.match(/[\w-]+\.md\b/g) ?? [];
-    const places = pages.flatMap((page) => [`docs/${page}`, join(dirname(name), page)]);
+    const places = pages.flatMap((page) => [page, `docs/${page}`, join(dirname(name), page)]);
     return digestOf([...contentOf([name, ...places]).values()]);
   };
   return { common: digestOf([shared, machine, command, filters, env]), names: digestOf(names), of };

@@ -121,7 +121,8 @@ function start(
   taps = newTaps(),
 ): Talk {
   const tap = [process.execPath, join(clients, 'tap.mjs'), taps];
-  const proxy = [process.execPath, join(folder, 'package/bin/cai'), '--acp', agent];
-  const client = cai.startProgram(process.execPath, argsFor([...tap, ...proxy]), { env: modelEnv });
+  const client = cai.startProgram(process.execPath, argsFor([...tap, ...cai.command, '--acp', agent]), {
+    env: modelEnv,
+  });
   return { client, transcript: () => readTranscripts(taps).flat() };
 }

@@ -77,6 +77,8 @@ export class Cai {
     ...(process.env.DOCKER_HOST !== undefined && { DOCKER_HOST: process.env.DOCKER_HOST }),
     ...(process.env.CAI_WAY_IN !== undefined && { CAI_WAY_IN: process.env.CAI_WAY_IN }),
   };
+  /** How it is started. */
+  command: readonly [string, ...string[]] = [process.execPath, bin];
   /** Where the user's configuration stands. */
   readonly configFile = join(this.home, 'config/containai/config.toml');
 
@@ -101,7 +103,8 @@ export class Cai {
 
   /** Starts `cai`; its stdin is open. */
   start(args: readonly string[], options: RunOptions = {}): Running {
-    return this.startProgram(process.execPath, [bin, ...args], options);
+    const [program, ...first] = this.command;
+    return this.startProgram(program, [...first, ...args], options);
   }
 
   /** Runs `cai` on this input to its end, whatever that is, but no longer than `limitMs`. */
@@ -116,7 +119,7 @@ export class Cai {
 
   /** `cai` on a terminal of its own, of which stdin and stdout are the other end. */
   startInTerminal(args: readonly string[], options: RunOptions = {}): Running {
-    const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+    const words = [...this.command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
     // Some agents draw one character a line on a terminal without a size.
     const line = `stty rows 40 cols 120; exec ${words.join(' ')}`;
     return this.startProgram('script', ['-qec', line, '/dev/null'], options);
