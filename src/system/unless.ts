@@ -20,6 +20,11 @@ export function objectOf(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
+/** A value of JSON as text; `undefined` if it is nested too deeply, which can be read all the same. */
+export function jsonUnlessDeep(value: object): string | undefined {
+  return unlessFails(() => JSON.stringify(value));
+}
+
 /** What `look` finds; `undefined` if it fails, for whatever reason. */
 export function unlessFails<T>(look: () => T): T | undefined {
   try {

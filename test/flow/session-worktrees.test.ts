@@ -186,6 +186,21 @@ test('commits stay, as a branch, and a later proxy lists, loads and forks the se
   expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('two\n');
 });
 
+test('a row that an agent has nested too deeply is listed as it is', async () => {
+  const { agent, id } = await open('s1');
+  const asked = world.ask('session/list', { cwd: repository });
+  const request = await agent.inbox.next('session/list');
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  const row = `{"sessionId":"s1","cwd":${JSON.stringify(agent.cwd)},"title":${deep}}`;
+
+  agent.send(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{"sessions":[${row}]}}\n`);
+
+  const { result } = await world.editor.response(asked);
+  expect((result as { sessions?: Json[] } | undefined)?.sessions?.map(({ sessionId }) => sessionId)).toEqual([
+    id,
+  ]);
+});
+
 test('a session whose agent ends goes on in its worktree', async () => {
   const one = await open('s1');
   await (await startTurn(world, one)).end();

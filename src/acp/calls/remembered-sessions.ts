@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
+import { jsonUnlessDeep } from '../../system/unless';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { lastUseOf, type SessionRecord } from '../sessions/session-record';
 import { titleOf } from '../sessions/session-memory';
@@ -54,11 +55,14 @@ export function childrenIn(
   return [...found.values()];
 }
 
-/** A row of an agent's list, JSON text: a session in a worktree is one of the folder in which the editor has made it. */
+/**
+ * A row of an agent's list, JSON text: a session in a worktree is one of the folder in which the editor has made it. A row
+ * that is nested too deeply to be written again stays as it is.
+ */
 export function inEditorsFolder(row: string, record: SessionRecord | undefined, { folders }: Host): string {
   if (record === undefined || isInside(record.cwd, record.root)) return row;
   if (worktreeAt(folders.state, record.root) === undefined) return row;
-  return JSON.stringify({ ...(JSON.parse(row) as object), cwd: record.cwd });
+  return jsonUnlessDeep({ ...(JSON.parse(row) as object), cwd: record.cwd }) ?? row;
 }
 
 /** Remembers what an agent's list says of a session: `id` is the editor's, `row` the agent's `SessionInfo`. */

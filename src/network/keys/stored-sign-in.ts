@@ -9,7 +9,8 @@ type StoredSignIn = Pick<SignIn, 'tokens' | 'answer' | 'expiresAt'>;
 /** The real tokens in an agent's file; `undefined` if none is there, whatever else is. */
 export function storedIn({ stored }: Pick<AgentSignIn, 'stored'>, text: string): StoredSignIn | undefined {
   return unlessFails(() => {
-    // Changed as in `withoutTokens`, so that a file that is nested too deeply for that fails here.
+    // The function changes nothing. With one, as `withoutTokens` needs it, `JSON.parse` fails for a file that is nested too
+    // deeply; without one it would not. So that file fails already here, as one without tokens.
     const file = JSON.parse(parted(text).json, (_, value: unknown) => value) as Tree;
     const { tokens: all, scope: words, expiresAt } = stored.read(file);
     const found = Object.entries(all).map(([name, value]) => [name, [value].flat().find(isToken)] as const);

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../rpc/json';
 import { messageOf } from '../../../errors';
 import type { Log } from '../../../system/log';
 import { recordName } from '../../../system/state-folder';
-import { unlessFails } from '../../../system/unless';
+import { jsonUnlessDeep } from '../../../system/unless';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';
 import type { Visitor } from '../door/visitor';
@@ -97,7 +97,7 @@ export class ChatBridge {
     const leaving = new AbortController();
     const say = (line: JsonObject): void => {
       // Nothing is said of what is nested so deep that it can be read and not be written.
-      const text = unlessFails(() => JSON.stringify(line));
+      const text = jsonUnlessDeep(line);
       if (text === undefined || leaving.signal.aborted) return;
       alive.refresh();
       (response as ServerResponse).write(`${text}\n`);

@@ -9,7 +9,7 @@ import { Outbox, type Keeper } from '../outbox';
 import type { CallOfSession, Home, Participant } from './participants';
 import { sharedQuestion, SharedQuestions } from './shared-questions';
 import { endingMethods, Transitions } from './transitions';
-import { isObject, objectIn } from '../../../system/unless';
+import { isObject, jsonUnlessDeep, objectIn } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
@@ -128,8 +128,7 @@ export class LiveSession {
     // In a turn, what is new cannot be told from what is past.
     this.#transitions.areForAll();
     for (const block of message.fields.filter(({ kind }) => kind === 'block')) {
-      const content = jsonOf(message, block);
-      this.#say(`{"sessionUpdate":"user_message_chunk","content":${content}}`, by);
+      this.#say(`{"sessionUpdate":"user_message_chunk","content":${jsonOf(message, block)}}`, by);
     }
   }
 
@@ -164,8 +163,9 @@ export class LiveSession {
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
   #changed(by: Participant, opened: object, update: object): void {
-    this.#opened &&= JSON.stringify({ ...objectIn(this.#opened), ...opened });
-    this.#say(JSON.stringify(update), by);
+    this.#opened &&= jsonUnlessDeep({ ...objectIn(this.#opened), ...opened }) ?? this.#opened;
+    const said = jsonUnlessDeep(update);
+    if (said !== undefined) this.#say(said, by);
   }
 
   /** What one client has done is told to the others, now and later; `update` is JSON text. */
