@@ -1,9 +1,10 @@
 /** Files and folders that the configuration names, where agents could put something else in their place. */
 import type { Host } from '../system/host';
 import { CaiError } from '../errors';
-import type { AgentFolders } from '../system/paths/agent-folders';
+import { AgentFolders } from '../system/paths/agent-folders';
 import { placeOfValue } from './effective-config';
 import { commandWord, quoted } from '../system/quoted';
+import { reading } from '../system/unless';
 
 /** A path of the configuration, its key as in the docs (`mounts[].path`), and the workspace that it is for. */
 interface ChosenPath {
@@ -35,6 +36,19 @@ export function checkFilePath(host: Host, chosen: ChosenPath, folders: AgentFold
   throw new CaiError(
     'CONFIG',
     `${place} names ${chosen.path}, which is not read, because the way there leads through ${quoted(folder)}, where an agent could put any other file in its place: move it elsewhere; ${orForget(folder)}`,
+  );
+}
+
+/**
+ * Fails with `CaiError('CONFIG')` for a file that is to be changed where an agent works: it could have us write into any
+ * other file, by a link. `instead`: what to do.
+ */
+export function checkWrittenPath(host: Host, file: string, instead: string): void {
+  const folder = reading(file, () => new AgentFolders(host.folders.state).onWayTo(file));
+  if (folder === undefined) return;
+  throw new CaiError(
+    'CONFIG',
+    `${file} is not changed, because the way there leads through ${quoted(folder)}, where an agent could put a link to any other file: ${instead}; ${orForget(folder)}`,
   );
 }
 

@@ -23,6 +23,7 @@ const transient: readonly (readonly [string, RegExp])[] = [
   ['a time-out', /timed? ?out|ETIMEDOUT|deadline.exceeded/i],
   ['a refused connection', /ECONNREFUSED|connection refused/i],
   ['a connection that was reset', /ECONNRESET|EPIPE|connection (was )?(reset|closed)|socket hang up/i],
+  ['a name that cannot be resolved', /ENOTFOUND|EAI_AGAIN/],
   ['too many requests', /\b429\b|too many requests|rate.?limit/i],
 ];
 

@@ -6,6 +6,8 @@ test.each([
   ['a time-out', 'Error: connect ETIMEDOUT 1.2.3.4:443'],
   ['a refused connection', 'connect ECONNREFUSED 127.0.0.1:443'],
   ['a connection that was reset', 'read ECONNRESET'],
+  ['a name that cannot be resolved', 'getaddrinfo ENOTFOUND api2.cursor.sh'],
+  ['a name that cannot be resolved', 'Error: getaddrinfo EAI_AGAIN api2.cursor.sh'],
   ['too many requests', 'HTTP 429'],
   [undefined, 'a bug'],
   [undefined, 'HTTP 429: not logged in'],

@@ -14,18 +14,18 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, parseTree, printParseErrorCode, type ParseError } from 'jsonc-parser';
-import { orForget } from '../../config/chosen-path';
+import { checkWrittenPath } from '../../config/chosen-path';
 import { CaiError } from '../../errors';
 import { makeFolder } from '../../system/files/make-folder';
 import { replaceFile } from '../../system/files/replace-file';
 import { utf8Of } from '../../system/files/utf8';
 import type { Host } from '../../system/host';
-import { AgentFolders } from '../../system/paths/agent-folders';
-import { quoted } from '../../system/quoted';
 import { realOrSame } from '../../system/real-path';
 import { objectOf, reading, unlessFails, unlessGone, writing } from '../../system/unless';
 import { forget, record, recorded } from '../../workspace/records';
 import { doubledKey, withValue, withoutValue } from './settings-text';
+
+const byHand = 'change it by hand ("cai setup" with --print shows what belongs there)';
 
 /** What stands where no file is. */
 const nothing = '{}\n';
@@ -40,7 +40,7 @@ export function setInFile(file: string, path: readonly string[], value: unknown,
   const before = read(file);
   const after = edited(file, before ?? nothing, path, value);
   if (after === before) return false;
-  refuseAgents(file, host);
+  checkWrittenPath(host, file, byHand);
   writing(file, () => write(file, before, after, host.folders.state));
   return true;
 }
@@ -53,7 +53,7 @@ export function setInFile(file: string, path: readonly string[], value: unknown,
 export function unsetInFile(file: string, path: readonly string[], host: Host): boolean {
   const now = read(file);
   if (now === undefined || !hasValue(now, path)) return false;
-  refuseAgents(file, host);
+  checkWrittenPath(host, file, byHand);
   const real = realpathSync(file);
   const without = edited(file, now, path, undefined);
   const parent = path.slice(0, -1);
@@ -200,16 +200,6 @@ function removeFolders(file: string, state: string): void {
 function foldersAbove(file: string): string[] {
   const folder = dirname(file);
   return folder === file ? [] : [folder, ...foldersAbove(folder)];
-}
-
-/** Where an agent works, it could have us write into any other file, by a link. */
-function refuseAgents(file: string, host: Host): void {
-  const folder = reading(file, () => new AgentFolders(host.folders.state).onWayTo(file));
-  if (folder === undefined) return;
-  throw new CaiError(
-    'CONFIG',
-    `${file} is not changed, because the way there leads through ${quoted(folder)}, where an agent could put a link to any other file: change it by hand ("cai setup" with --print shows what belongs there); ${orForget(folder)}`,
-  );
 }
 
 /** Whoever made it so does not want it changed; the folder alone would let us. */

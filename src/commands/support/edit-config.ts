@@ -6,6 +6,7 @@ import { parse } from 'smol-toml';
 import { resolveAgent } from '../../agent/catalog';
 import type { Host } from '../../system/host';
 import { replaceFile } from '../../system/files/replace-file';
+import { checkWrittenPath } from '../../config/chosen-path';
 import { configFileOf, configKeys, configOf, loadConfig } from '../../config/config';
 import { readIfThere, readSettings, type Setting } from '../../config/config-reader';
 import { ownValue } from '../../config/own-property';
@@ -63,6 +64,7 @@ export function replaceConfig(host: Host, text: string, before: string): boolean
   const { agent, agents } = configOf(check(host, text));
   const isOther = unlessFails(() => configOf(check(host, before)).agent.default) !== agent.default;
   if (isOther) resolveAgent(agent.default, [], { agents, host });
+  checkWrittenPath(host, file, 'change it by hand');
   if (readIfThere(file) !== before) return false;
   // Where it is a link, as those make it who keep their settings elsewhere, it stays one.
   writing(file, () => replaceFile(existsSync(file) ? realpathSync(file) : file, text));

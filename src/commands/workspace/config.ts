@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import type { Host } from '../../system/host';
+import { checkWrittenPath } from '../../config/chosen-path';
 import { loadWorkspaceConfig, type Origin } from '../../config/effective-config';
 import { configFileOf, configKeys } from '../../config/config';
 import { nameOf, readIfThere } from '../../config/config-reader';
@@ -133,6 +134,8 @@ function withValue(table: Settings, [name = '', ...rest]: readonly string[], val
 /** Has the person edit a draft until it can be the configuration, or they give up. */
 async function edit(host: Host): Promise<number> {
   const file = configFileOf(host);
+  // Before somebody has edited it for nothing.
+  checkWrittenPath(host, file, 'change it by hand');
   const folder = mkdtempSync(join(tmpdir(), 'cai-config-'));
   try {
     const draft = join(folder, 'config.toml');

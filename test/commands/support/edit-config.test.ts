@@ -5,6 +5,7 @@ import { addToConfig, changeConfig } from '../../../src/commands/support/edit-co
 import type * as files from '../../../src/system/files/replace-file';
 import { replaceFile } from '../../../src/system/files/replace-file';
 import { Host } from '../../../src/system/host';
+import { rememberAgentFolders } from '../../../src/system/paths/agent-folders';
 import { newFolder } from '../../support/temp-folder';
 import { expectedError } from '../../expected-error';
 
@@ -80,6 +81,18 @@ describe('addToConfig', () => {
 
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
     expect(loadConfig(host).image.apt).toEqual(['jq']);
+  });
+
+  test('writes no file behind a link where an agent works', () => {
+    const folder = newFolder();
+    const real = join(folder, 'settings.toml');
+    writeFileSync(real, '');
+    symlinkSync(real, file);
+    rememberAgentFolders(host.folders.state, [folder]);
+
+    expect(() => add('jq')).toThrow(expect.objectContaining(expectedError('CONFIG', folder)) as Error);
+
+    expect(readFileSync(real, 'utf8')).toBe('');
   });
 
   test.each([
