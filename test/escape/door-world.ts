@@ -251,6 +251,8 @@ export class Client {
     readonly id: string,
   ) {
     socket.on('error', () => undefined);
+    // Each call that waits for its answer has one.
+    socket.setMaxListeners(0);
     socket.on('message', (data: Buffer) => {
       this.got.push(JSON.parse(data.toString()) as Message);
       socket.emit('got');

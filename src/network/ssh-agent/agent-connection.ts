@@ -165,7 +165,11 @@ function identities(keys: readonly Buffer[]): Buffer {
 /** Resolves when more can be written, or never will. */
 function drained(stream: Duplex): Promise<void> {
   return new Promise((resolve) => {
+    const end = (): void => {
+      stream.off('drain', end).off('close', end);
+      resolve();
+    };
     if (stream.destroyed) resolve();
-    stream.once('drain', resolve).once('close', resolve);
+    else stream.on('drain', end).on('close', end);
   });
 }

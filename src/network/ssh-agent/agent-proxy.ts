@@ -2,11 +2,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { within } from '../../system/time-limit';
 import { AgentConnection, type AgentRules, type UsersAgent } from './agent-connection';
 import { messagesOf, wireString } from './wire';
 
 /** How many connections may be open at once: each costs up to two descriptors here, and some memory. */
 const maxConnections = 32;
+/**
+ * How long the user's agent may take for an answer, in milliseconds: somebody may have to type a passphrase, or to find a
+ * security key and touch it. Servers give a login two minutes.
+ */
+const answerMs = 5 * 60_000;
 /** After so many refusals of one command no more are told: the container decides how many there are. */
 const maxTold = 100;
 
@@ -21,6 +27,7 @@ export class AgentProxy {
     private readonly socket: string,
     rules: Omit<AgentRules, 'onRefusal'>,
     private readonly tell: (line: string) => void,
+    private readonly limitMs = answerMs,
   ) {
     this.#rules = { ...rules, onRefusal: (host, why) => this.#refused(host, why) };
   }
@@ -35,7 +42,9 @@ export class AgentProxy {
     }
     this.#open++;
     try {
-      await new AgentConnection(this.#rules, () => connectTo(this.socket, stream)).serve(stream);
+      await new AgentConnection(this.#rules, () => connectTo(this.socket, stream, this.limitMs)).serve(
+        stream,
+      );
     } finally {
       this.#open--;
     }
@@ -50,7 +59,7 @@ export class AgentProxy {
 }
 
 /** A connection to the user's agent, which ends with the stream that it is for. */
-async function connectTo(path: string, stream: Duplex): Promise<UsersAgent> {
+async function connectTo(path: string, stream: Duplex, limitMs: number): Promise<UsersAgent> {
   const socket = connect(path);
   const end = () => socket.destroy();
   stream.once('close', end);
@@ -61,9 +70,11 @@ async function connectTo(path: string, stream: Duplex): Promise<UsersAgent> {
   return {
     ask: async (request) => {
       socket.write(wireString(request));
-      const { value } = await answers.next();
-      if (value === undefined) throw new Error('the agent has closed the connection');
-      return value;
+      const answer = await within(limitMs, answers.next());
+      // What comes late would be taken for the answer to the next request.
+      if (answer === undefined) socket.destroy();
+      if (answer?.value === undefined) throw new Error('the agent gives no answer');
+      return answer.value;
     },
     end: () => {
       stream.off('close', end);

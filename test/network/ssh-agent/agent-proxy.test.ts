@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { Duplex } from 'node:stream';
 import { AgentProxy } from '../../../src/network/ssh-agent/agent-proxy';
 import { knownIn } from '../../../src/network/ssh-agent/known-hosts';
 import { message, readIdentities } from '../../../src/network/ssh-agent/requests';
@@ -364,15 +365,48 @@ describe('where git may sign', () => {
   });
 });
 
-test('an agent that is gone is told, and the client hears of it', async () => {
+/** A request for a signature that git may have with `gitKey`. */
+const ofGit = () =>
+  Buffer.concat([
+    Buffer.from('SSHSIG'),
+    ...['git', '', 'sha256', Buffer.alloc(32)].map((part) => wireString(part)),
+  ]);
+
+test.each([
+  ['is gone', undefined],
+  ['never answers', () => undefined],
+])('an agent that %s is told, and the client hears of it', async (name, onConnection) => {
+  const [path, silent] = ['.sock', '-agent'].map((end) => join(folder, `${name}${end}`));
+  if (onConnection !== undefined) servers.push(createServer(onConnection).listen(silent));
   const hosts = { hostWith: () => undefined, signingKey: gitKey.blob };
-  const proxy = new AgentProxy(join(folder, 'no-agent'), hosts, (line) => told.push(line));
-  const server = createServer((stream) => void proxy.take(stream)).listen(join(folder, 'gone.sock'));
+  const proxy = new AgentProxy(silent!, hosts, (line) => told.push(line), 10);
+  const server = createServer((stream) => void proxy.take(stream)).listen(path);
   servers.push(server);
   await once(server, 'listening');
-  const client = await ByHand.to(join(folder, 'gone.sock'));
-  const parts = ['git', '', 'sha256', Buffer.alloc(32)].map((part) => wireString(part));
+  const client = await ByHand.to(path!);
 
-  expect(await client.sign(gitKey, Buffer.concat([Buffer.from('SSHSIG'), ...parts]))).toBe(message.failure);
-  expect(told).toEqual(['the SSH agent refuses a container: the SSH agent of this machine does not answer']);
+  for (let count = 0; count < 2; count++) expect(await client.sign(gitKey, ofGit())).toBe(message.failure);
+  const line = 'the SSH agent refuses a container: the SSH agent of this machine does not answer';
+  expect(told).toEqual([line, line]);
+});
+
+test('a client that reads slowly is waited for without another listener for each answer', async () => {
+  let most = 0;
+  const stream = new Duplex({
+    writableHighWaterMark: 1,
+    read: () => undefined,
+    write: (_chunk, _encoding, done) => {
+      most = Math.max(most, stream.listenerCount('close'));
+      setImmediate(done);
+    },
+  });
+  for (let count = 0; count < 20; count++) stream.push(wireString(Buffer.from([99])));
+  stream.push(null);
+
+  await new AgentProxy(agent, { hostWith: () => undefined, signingKey: undefined }, () => undefined).take(
+    stream,
+  );
+
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThan(10);
 });
