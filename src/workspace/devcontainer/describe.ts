@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import { printableCharacters, quoted } from '../../system/quoted';
 import type { Devcontainer } from './devcontainer';
+import { featureTitle } from './ignored';
 import { isObject, type Json } from './json';
 import { hookNames } from './metadata';
 
@@ -10,7 +11,7 @@ const maxFiles = 10;
 
 /** Lines for a terminal: what its image is made from, what runs inside, and the files that this is about. */
 export function describeDevcontainer(content: Devcontainer): string[] {
-  const { file, root, settings, source, services, files } = content;
+  const { file, root, settings, source, ownFeatures, services, files } = content;
   const dockerfileIn = (path: string) => `the Dockerfile ${quoted(posix.relative(root, path))}`;
   const from = 'image' in source ? `the image ${source.image}` : dockerfileIn(source.dockerfile);
   const { features } = settings;
@@ -27,8 +28,11 @@ export function describeDevcontainer(content: Devcontainer): string[] {
         ? []
         : [`  with the service ${quoted(name)}, built from ${dockerfileIn(build.dockerfile)}`],
     ),
-    ...hookNames.flatMap((name) =>
-      settings[name] === undefined ? [] : [`  ${name}: ${said(settings[name])}`],
+    ...hookNames.flatMap((hook) =>
+      [
+        ...Array.from(ownFeatures, ([name, asked]) => [` of ${featureTitle(name)}`, asked[hook]] as const),
+        ['', settings[hook]] as const,
+      ].flatMap(([whose, command]) => (command === undefined ? [] : [`  ${hook}${whose}: ${said(command)}`])),
     ),
     ...(shown.length === 0 ? [] : [`  made from the files ${shown.join(', ')}`]),
   ];

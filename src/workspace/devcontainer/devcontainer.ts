@@ -23,6 +23,8 @@ export interface Devcontainer {
   readonly text: string;
   readonly settings: JsonObject;
   readonly source: ImageSource;
+  /** What the repository's own features say, by their names in the file. */
+  readonly ownFeatures: ReadonlyMap<string, JsonObject>;
   /** What else of its Compose project runs. */
   readonly services: readonly BesideService[];
   /** A sentence for each part that is ignored. */
@@ -56,13 +58,14 @@ export function readDevcontainer(root: string, file: string, localEnv: LocalEnv)
   const beside = project && servicesBeside(project, usable, file, add);
   const folder = posix.dirname(file);
   if (folder !== root) files.addAll(folder);
-  const ofFeatures = [...localFeatures(settings, folder)].flatMap(([place, name]) =>
-    addFeature(files, place, name),
+  const ownFeatures = new Map(
+    [...localFeatures(settings, folder)].map(([place, name]) => [name, addFeature(files, place)]),
   );
+  const ofFeatures = [...ownFeatures].flatMap(([name, asked]) => ignoredNotice(featureTitle(name), asked));
   if ('dockerfile' in source) add(source);
   const digest = files.digest(file);
   return {
-    ...{ file, root, text, source, files, digest },
+    ...{ file, root, text, source, ownFeatures, files, digest },
     settings: beside === undefined ? settings : withVariables(settings, beside.env),
     services: (beside?.services ?? []).map((each) => withImage(each, digest, root)),
     ignored: [...ignoredNotice(quoted(file), settings), ...ofFeatures, ...(beside?.notices ?? [])],
@@ -91,12 +94,12 @@ function localFeatures({ features }: JsonObject, folder: string): ReadonlyMap<st
   return new Map(names.map((name) => [posix.resolve(folder, name), name]));
 }
 
-/** A sentence for what is ignored of it. */
-function addFeature(files: Snapshot, place: string, name: string): string[] {
+/** What its `devcontainer-feature.json` says. */
+function addFeature(files: Snapshot, place: string): JsonObject {
   files.addAll(place);
   const file = posix.join(place, 'devcontainer-feature.json');
   const text = files.addText(file);
-  return text === undefined ? [] : ignoredNotice(featureTitle(name), parseJson(text, file));
+  return text === undefined ? {} : parseJson(text, file);
 }
 
 /** For many services from one Dockerfile and context: these are added, or fail, once. */
@@ -124,17 +127,25 @@ function addBuild(files: Snapshot, { dockerfile, context }: BuildSource): void {
   if (text === undefined) throw new CaiError('CONFIG', `the Dockerfile ${dockerfile} is not there`);
   const rules =
     ignoreRules(files, `${dockerfile}.dockerignore`) ??
-    ignoreRules(files, posix.join(context, '.dockerignore'));
+    ignoreRules(files, posix.join(context, '.dockerignore')) ??
+    '';
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded only when it is wanted
   const ignore = require('@balena/dockerignore') as typeof dockerignore;
-  const isWanted = ignore({ ignorecase: false })
-    .add(rules ?? '')
-    .createFilter();
-  const isPart = (path: string): boolean => path === context || isWanted(posix.relative(context, path));
-  // An exception can be deep within a folder that is left out.
-  const hasExceptions = /^[ \t]*!/m.test(rules ?? '');
-  for (const path of new Set(pathsOf(sourcesIn(text), context)))
-    files.addAll(path, isPart, (folder) => hasExceptions || isPart(folder));
+  const isWanted = ignore({ ignorecase: false }).add(rules).createFilter();
+  const patterns = rules.split('\n').filter((line) => line.trim() !== '').length;
+  const isPart = (path: string): boolean => {
+    if (path === context) return true;
+    const name = posix.relative(context, path);
+    files.countComparison(name, patterns, dockerfile);
+    return isWanted(name);
+  };
+  // An exception can be deep within a folder that is left out: these are the folders up to the first "*" or its like.
+  const exceptions = Array.from(rules.matchAll(/^[ \t]*![ \t/]*([^*?[\\\n]*)/gm), ([, start]) =>
+    posix.dirname(posix.join(context, `${start}x`)),
+  );
+  const isEntered = (folder: string): boolean =>
+    isPart(folder) || exceptions.some((each) => isInside(each, folder) || isInside(folder, each));
+  for (const path of new Set(pathsOf(sourcesIn(text), context))) files.addAll(path, isPart, isEntered);
 }
 
 /** Fails with `CaiError('CONFIG')` for a pattern with so many stars that to compare names with it takes long. */

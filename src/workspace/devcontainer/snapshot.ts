@@ -19,6 +19,8 @@ const maxBytes = 16 * 2 ** 20;
 const maxFiles = 2_000;
 /** The names of all files and folders that are looked at, together, in characters. */
 const maxNames = 16 * 2 ** 20;
+/** What it may cost to compare names with patterns of .dockerignore files, together, in steps of about 20 ns. */
+const maxSteps = 2 ** 26;
 /** What is read as text, of one file, in bytes. */
 const maxTextBytes = 256 * 1_024;
 
@@ -32,6 +34,7 @@ export class Snapshot {
   readonly #files = new Map<string, SnapshotFile>();
   #bytes = 0;
   #names = 0;
+  #steps = 0;
 
   constructor(root: string) {
     this.#root = realpathSync(root);
@@ -84,6 +87,19 @@ export class Snapshot {
     if (info?.isDirectory() !== true || posix.basename(path) === '.git' || !isEntered(path)) return;
     if (!isInside(realpathSync(path), this.#root)) throw this.#outside(path);
     for (const name of readdirSync(path).sort()) this.addAll(posix.join(path, name), isWanted, isEntered);
+  }
+
+  /**
+   * Counts a comparison of a name with the patterns of the .dockerignore for a Dockerfile, each of which is compared with
+   * the folders on the way as well. Fails with `CaiError('CONFIG')` where these are too many.
+   */
+  countComparison(name: string, patterns: number, dockerfile: string): void {
+    this.#steps += patterns * name.split('/').length * (name.length + 16);
+    if (this.#steps > maxSteps)
+      throw new CaiError(
+        'CONFIG',
+        `the .dockerignore for ${quoted(dockerfile)} has too many patterns for the files that it is about: write fewer, or let COPY in that Dockerfile name what it needs`,
+      );
   }
 
   /** Fails with `CaiError('CONFIG')` for a path outside of the workspace. */

@@ -82,13 +82,21 @@ describe('readDevcontainer', () => {
     expect(() => read(root)).toThrow(why);
   });
 
+  test('fails for a .dockerignore with too many patterns for the names of its files', () => {
+    const root = newProject();
+    writeFileSync(join(root, '.dockerignore'), 'a\n'.repeat(3_000));
+    mkdirSync(join(root, 'tools', `${'x'.repeat(30)}/`.repeat(20)), { recursive: true });
+
+    expect(() => read(root)).toThrow('has too many patterns for the files that it is about');
+  });
+
   test('does not enter what is left out, unless there is an exception', () => {
     const root = newProject();
     appendFileSync(join(root, 'tools/left-out'), '');
     mkdirSync(join(root, 'tools/deep/deeper'), { recursive: true });
     appendFileSync(join(root, 'tools/deep/deeper/kept'), '');
     const tools = (): string[] => [...read(root).files.files.keys()].filter((each) => each.includes('deep'));
-    appendFileSync(join(root, '.dockerignore'), 'tools/deep\n');
+    appendFileSync(join(root, '.dockerignore'), 'tools/deep\n!/tools/other/*\n');
     const looked = jest.spyOn(fs, 'readdirSync');
 
     expect(tools()).toEqual([]);
@@ -257,12 +265,16 @@ test('the builder sees nothing that would run here or give the container more', 
 });
 
 test('somebody is shown what they agree to', () => {
-  expect(
-    describeDevcontainer(read(newProject())).map((line) => line.replace(/^\/.*\.devcontainer/, '…')),
-  ).toEqual([
+  const root = newProject();
+  const hooks = { id: 'own', postCreateCommand: { a: ['x', 'y'] }, postStartCommand: 'serve' };
+  writeFileSync(join(root, '.devcontainer/own/devcontainer-feature.json'), JSON.stringify(hooks));
+
+  expect(describeDevcontainer(read(root)).map((line) => line.replace(/^\/.*\.devcontainer/, '…'))).toEqual([
     '…/devcontainer.json describes the container that agents work in:',
     '  built from the Dockerfile ".devcontainer/Dockerfile", with the features "./own"',
+    '  postCreateCommand of the feature "./own": {"a":["x","y"]}',
     '  postCreateCommand: make',
-    '  made from the files ".devcontainer/Dockerfile", ".devcontainer/own/install.sh", ".dockerignore", "requirements-dev.txt", "requirements.txt", "tools/x"',
+    '  postStartCommand of the feature "./own": serve',
+    '  made from the files ".devcontainer/Dockerfile", ".devcontainer/own/devcontainer-feature.json", ".devcontainer/own/install.sh", ".dockerignore", "requirements-dev.txt", "requirements.txt", "tools/x"',
   ]);
 });
