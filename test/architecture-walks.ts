@@ -107,6 +107,7 @@ const exec: Walk = {
     'container/served-limit': 'only on a server',
     'container/spec/container-user': 'the number of a user',
     'container/spec/inner-entry': 'makes a file, a folder or a link',
+    'container/spec/node-headers': 'for native modules',
     'container/spec/own-folders': 'only where `container.own` names folders',
     'container/spec/shared-folders': 'only engines on other machines',
     'container/ssh/pace': 'pauses streams',

@@ -9,6 +9,7 @@ import type { ImageInfo } from './engine/engine-info';
 import { imageLabel } from './image/image-tag';
 import { containerUser } from './spec/container-user';
 import { containerFiles, mountIdentities } from './spec/files';
+import { nodeHeaders } from './spec/node-headers';
 import { planOf } from './spec/plan';
 import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
 import {
@@ -64,7 +65,7 @@ export async function makeContainer(
     const files = await filesFor(inside, { user, hostKey: privateKey, git }, settings);
     // Other engines get them with each start.
     const identities = about.can.restart ? [] : mountIdentities(identifiedByInode(allBinds(settings)), []);
-    await inside.put([...files, ...identities]);
+    await inside.put([...files, ...(await nodeHeaders(inside, user, devcontainer)), ...identities]);
   });
   if (id === undefined) return false;
   if (notice !== undefined) tell([notice, remedy].filter(Boolean).join(': '));
@@ -114,13 +115,12 @@ async function filesFor(
 ): Promise<InnerEntry[]> {
   const read = async (path: string) => (await inside.read(path))?.content.toString() ?? '';
   const { agentSettings } = settings;
-  const [passwd, group, ofImage, systemCa] = await Promise.all([
+  const [passwd, group, hasAgentSettings = false, systemCa] = await Promise.all([
     read('/etc/passwd'),
     read('/etc/group'),
-    agentSettings && inside.read(agentSettings.path),
+    agentSettings && inside.read(agentSettings.path).then((found) => found !== undefined),
     settings.certificates === undefined ? '' : read(systemCaFile),
   ]);
-  const hasAgentSettings = ofImage !== undefined;
   return containerFiles(settings, { ...known, passwd, group, systemCa, hasAgentSettings });
 }
 

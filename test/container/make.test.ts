@@ -84,6 +84,21 @@ describe('makeContainer', () => {
     expect((await madeFrom({ [agentSettings.path]: 'its own' })).names).not.toContain(agentSettings.path);
   });
 
+  test("puts the image's headers of Node where node-gyp looks for them, unless a home folder has links there", async () => {
+    const header = ['MAJOR_VERSION 22', 'MINOR_VERSION 1', 'PATCH_VERSION 0'];
+    const text = header.map((line) => `#define NODE_${line}\n`).join('');
+    const image = { '/usr/local/include/node/node_version.h': text };
+    const devcontainer = { 'containai.devcontainer': 'digest', 'devcontainer.metadata': '[{}]' };
+    const cached = ({ names }: { names: string[] }) => names.filter((name) => name.includes('/.cache'));
+    const folder = '/home/agent/.cache/node-gyp/22.1.0';
+
+    expect(cached(await madeFrom(image))).toEqual(
+      expect.arrayContaining([`${folder}/installVersion`, `${folder}/include`]),
+    );
+    expect(cached(await madeFrom({}))).toEqual([]);
+    expect(cached(await madeFrom(image, devcontainer))).toEqual([]);
+  });
+
   test('says that commits are not signed, where the user wants that and nobody can', async () => {
     const home = newFolder();
     const host = new Host({ PATH: process.env.PATH, HOME: home });

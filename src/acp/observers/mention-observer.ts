@@ -17,7 +17,7 @@ export class MentionObserver implements SessionObserver {
   /** `mountsOf`: what containers have besides the workspace of that root; `look` finds a file of this machine. */
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'editorCapabilities'>,
-    private readonly mountsOf: (root: string | undefined) => readonly string[],
+    private readonly mountsOf: (root: string) => readonly string[],
     private readonly look: (path: string) => Promise<string> = realpath,
   ) {}
 
@@ -29,19 +29,25 @@ export class MentionObserver implements SessionObserver {
   }
 
   async #tell(session: AgentSession, paths: readonly string[]): Promise<void> {
-    const { root } = session.child;
-    const inside = [root ?? [], paths.length === 0 ? [] : this.mountsOf(root)].flat();
+    const { child, map } = session;
+    if (child.root === undefined || paths.length === 0) return;
+    const inside = [child.root, ...this.mountsOf(child.root)];
+    const find = (path: string) => this.look(path).catch(() => undefined);
     const looks = paths.map(async (path) => {
-      const real = await this.look(path).catch(() => undefined);
-      const isOutside = !inside.some((folder) => [path, real ?? path].some((each) => isInside(each, folder)));
+      const real = await find(path);
+      // In a worktree it is another file, which may not be there.
+      const given = map.toEditor(map.toAgent(path));
+      const found = given === path ? real : await find(given);
+      const isGiven =
+        found !== undefined && inside.some((folder) => [given, found].some((each) => isInside(each, folder)));
       // What is not there on this machine may be a file of the container.
-      return real !== undefined && isOutside ? [path] : [];
+      return real !== undefined && !isGiven ? [path] : [];
     });
     const outside = (await Promise.all(looks)).flat();
     if (outside.length === 0) return;
     tellInThread(this.core, session, {
       title: 'The agent cannot find a file that you mentioned.',
-      description: `Its container has the workspace and your \`[[mounts]]\`, and not ${named(outside)}. Copy it into the workspace, or mount its folder.`,
+      description: `Its container has the folder ${named([child.root])} and your \`[[mounts]]\`, and not ${named(outside)}. Copy it into that folder, or mount its own.`,
     });
   }
 }

@@ -51,8 +51,7 @@ export function surroundings({ agent, config, host, isDirect, log }: ConnectionO
       return otherwise;
     }
   };
-  const mountsOf = (root: string | undefined) =>
-    configured(root, (its) => its.mounts.map(({ path }) => path), []);
+  const mountsOf = (root: string) => configured(root, (its) => its.mounts.map(({ path }) => path), []);
   return {
     sessions: { agent: agent.name, file, isAllowed: (root: string) => isAllowed(host, root) },
     observers: (core: Core) => [
