@@ -1,6 +1,6 @@
 /**
  * Agents of the ACP registry in containers: each is installed as its entry says, answers, and is shown by its name.
- * What comes of it is the table in registry-agents.md; CAI_WRITE_TABLE=1 writes it, for `npm run format`. The agents
+ * What comes of it is the table in docs/agents.md; CAI_WRITE_TABLE=1 writes it, for `npm run format`. The agents
  * are those that npm has here, in versions that it has; those that `cai` knows itself are asked for by their ids in the
  * registry.
  */
@@ -12,7 +12,7 @@ import { Editor } from './editor';
 import { buildTimeoutMs } from './place';
 import { Cai, newWorkspace, user } from './support';
 
-const page = resolve(__dirname, 'registry-agents.md');
+const page = resolve(__dirname, '../../docs/agents.md');
 const begin = '<!-- written by test/engine/registry-agents.test.ts -->\n';
 const end = '<!-- end of the table -->';
 
@@ -121,7 +121,7 @@ test('an image of an agent of the registry has its program on PATH, and nothing 
   expect(stdout.toString().trim().split('\n')).toEqual(['qoder', '/usr/local/lib/cai/agent/bin/qoder']);
 });
 
-test('registry-agents.md has the table of what these tests have seen', () => {
+test('docs/agents.md has the table of what these tests have seen', () => {
   const head = [
     'registry',
     'name',
