@@ -51,7 +51,6 @@ const failures = {
   NO_PACKAGE: { exit: 1 }, // files of the program itself are gone
 } as const satisfies Readonly<Record<string, { exit: number; rpc?: number }>>;
 
-/** The name of an expected failure. */
 export type FailureCode = keyof typeof failures;
 
 /**

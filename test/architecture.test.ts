@@ -178,7 +178,7 @@ test('each rule finds a breach', () => {
   const tree = parse({
     low: "import './high/a'; const { HOME } = process.env;",
     'high/index': "export { a } from './a';",
-    'high/a': "import { own } from '../low';\n\nexport const a = 1;",
+    'high/a': "import { own } from '../low';\n\nexport function a() {}",
     'commands/x': "import { a } from '../high/a';\nconsole.log(1);",
     main: "import './commands/x';",
   });

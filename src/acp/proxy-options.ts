@@ -12,7 +12,6 @@ import type { Host } from '../system/host';
 import type { Log } from '../system/log';
 import type { Workspace } from '../workspace/root';
 
-/** What a proxy is made from. */
 export interface ProxyOptions {
   readonly agent: AgentCommand;
   readonly config: Config;

@@ -172,7 +172,6 @@ export const aliases: Readonly<Record<string, string>> = {
   'github-copilot-cli': 'copilot',
 };
 
-/** What to start for a name. */
 export interface AgentCommand {
   /** The agent's name: as on the command line, but for an alias that of the agent itself. */
   readonly name: string;

@@ -18,7 +18,6 @@ const shareBytes = 32 * 1024;
 /** The same where it is only the editor that waits. */
 const shareAloneBytes = 256 * 1024;
 
-/** How a process is started. */
 export interface AgentProcessOptions {
   /** What is started; its name is for messages. */
   readonly agent: AgentCommand;
@@ -33,7 +32,6 @@ export interface AgentProcessOptions {
   isAlone?: (() => boolean) | undefined;
 }
 
-/** A started agent. */
 export class AgentProcess {
   /** For questions to the command; `undefined` for one without status. */
   link: StatusLink | undefined;

@@ -240,7 +240,7 @@ export const configKeys: readonly Key[] = Object.entries(tables).flatMap(([table
   })),
 );
 
-/** Where the user's configuration is read. */
+/** Path of the configuration of the user, which need not exist. */
 export function configFileOf(host: Host): string {
   return posix.join(host.folders.config, 'config.toml');
 }

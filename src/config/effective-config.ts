@@ -25,7 +25,6 @@ export interface Origin {
   readonly from: readonly string[];
 }
 
-/** The file of the repository. */
 export interface RepositoryConfig {
   readonly file: string;
   /** What is recorded when the user trusts the file: a digest of its content. */

@@ -9,7 +9,6 @@ export interface Place {
   readonly port: number;
 }
 
-/** A rule that was read. */
 export interface HostRule {
   readonly text: string;
   /** The name, or what comes after `*.`; empty for a rule of addresses. */

@@ -28,7 +28,6 @@ interface ContainerRequest extends MakeRequest, ServedLimit {
   readonly seen?: { readonly info: ContainerInfo | undefined } | undefined;
 }
 
-/** A container that runs. */
 export interface RunningContainer extends Pick<
   ContainerInfo,
   'id' | 'name' | 'pid' | 'startedAt' | 'env' | 'hostname' | 'imageId'

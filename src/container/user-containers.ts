@@ -4,7 +4,6 @@ import { servicesIn, serviceVolume } from './spec/service';
 import { dataFolder, isCopyVolume, isFolderVolume, label, type Recorded } from './spec/spec';
 import { objectIn } from '../system/unless';
 
-/** A container of ours. */
 export interface OwnContainer {
   readonly id: string;
   readonly name: string;
@@ -26,7 +25,6 @@ export interface OwnContainer {
   readonly folderVolumes: readonly string[];
 }
 
-/** A volume of ours. */
 export interface OwnVolume extends Pick<OwnContainer, 'name' | 'agent' | 'workspace'> {
   /** With the data of an agent or of a service beside it, the copy of a workspace, or in place of a folder of it. */
   readonly kind: 'agent' | 'service' | 'copy' | 'folder';

@@ -26,7 +26,6 @@ export interface ConnectOptions {
   readonly direct?: boolean | undefined;
 }
 
-/** How a connection ends. */
 export interface Ending {
   /** Resolves when the connection has ended and no process of it is left. Never rejects. */
   readonly closed: Promise<void>;

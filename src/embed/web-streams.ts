@@ -36,7 +36,6 @@ export const byteForm: Form<Uint8Array> = {
   },
 };
 
-/** One end of a connection. */
 export class WebStreams<T> implements StreamPair<T> {
   readonly readable: ReadableStream<T>;
   readonly writable: WritableStream<T>;

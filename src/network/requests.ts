@@ -11,7 +11,6 @@ import { atMost, wholeOf } from '../system/streams/at-most';
 import { authoritiesWith } from './authorities';
 import { proxyFor, tunnelTo } from './own-proxy';
 
-/** What is asked for. */
 export interface Request {
   /** Default: `GET`. */
   readonly method?: 'GET' | 'POST';

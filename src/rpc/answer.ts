@@ -6,7 +6,6 @@ import type { JsonObject } from './json';
 import { bodyOf, type Message } from './message';
 import { objectOf } from '../system/unless';
 
-/** `error` of a response. */
 export interface RpcError {
   /** Source: JSON-RPC 2.0 and ACP v1, `ErrorCode`. */
   readonly code: number;

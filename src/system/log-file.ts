@@ -11,7 +11,6 @@ const halfBytes = 512 * 1024;
 /** Processes whose logs are kept, and those that run. */
 const maxLogs = 20;
 
-/** The log of one process. */
 export class LogFile {
   #name = '';
   #descriptor: number | undefined;

@@ -11,7 +11,6 @@ import { CaiError, messageOf } from '../errors';
 import { escapedUnits } from './quoted';
 import { makeFolder } from './files/make-folder';
 
-/** Where modules write log lines. */
 export type Log = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 /** A log and the files that it writes. */

@@ -18,7 +18,6 @@ interface LockHolder {
   readonly path: string;
 }
 
-/** A lock that this process has. */
 export interface Lock {
   /** Gives it back. */
   release(): void;

@@ -5,7 +5,6 @@ import { posix } from 'node:path';
 import { errorCodeOf } from '../errors';
 import { unlessFails } from './unless';
 
-/** What a path stands for. */
 export interface ResolvedPath {
   /** The path without links. Segments that do not exist are kept as they are. */
   readonly real: string;

@@ -42,7 +42,6 @@ const maxPrintedBytes = 64 * 1024 * 1024;
 
 type HostGitOptions = Pick<Parameters<typeof startGit>[1], 'config' | 'env' | 'limitMs'>;
 
-/** Git in one work tree. */
 export class HostGit {
   private constructor(
     /** The top of the work tree, a real path. */

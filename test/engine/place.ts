@@ -53,10 +53,11 @@ export class Place {
     const build = async (...more: readonly string[]) =>
       await this.cai.start(['build', ...more, ...this.options]).succeeds(buildTimeoutMs);
     try {
+      const loud = ['exec', '--workspace', this.workspace, ...this.options, '--', 'true'];
       // Nothing builds images on a cluster.
       const { stderr } = await (isKubernetes
         ? build('--push')
-        : this.start(['true']).succeeds(buildTimeoutMs));
+        : this.cai.start(loud).succeeds(buildTimeoutMs));
       // `cai` uses an image of another version all the same, and each test would see that notice.
       if (stderr.includes('was built by another version')) await build();
     } finally {

@@ -51,7 +51,6 @@ const maxNamed = 10;
 const maxNameLength = 100;
 const helloPlan = planOf(fields.initializeResult);
 
-/** The profiles of one proxy. */
 export class Profiles {
   /** Root of the workspace of the proxy's working directory, once that is known and if it is one. */
   ownRoot: string | undefined;

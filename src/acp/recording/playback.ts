@@ -36,7 +36,6 @@ const lateMs = { agent: 5_000, editor: 60_000 };
 const plan = planOf({ sessionId: 'session', requestId: 'requestId' });
 const plans: Plans = { params: () => plan, result: () => plan, error: undefined };
 
-/** One run of a recording. */
 export class Playback {
   readonly #steps: Step[];
   readonly #plays: Side;

@@ -29,7 +29,6 @@ export interface ChildRecorder {
   ended(): void;
 }
 
-/** One recording of one connection. */
 export class Recorder {
   readonly #file: string;
   readonly #stream: WriteStream;

@@ -18,7 +18,6 @@ export type Side = 'from editor' | 'to editor' | 'from agent' | 'to agent';
 
 const sides: readonly unknown[] = ['from editor', 'to editor', 'from agent', 'to agent'] satisfies Side[];
 
-/** One recorded line. */
 export interface RecordedLine {
   /** Number of its line in the file, from 1. */
   readonly number: number;
@@ -50,7 +49,6 @@ export function readRecording(text: string, name: string): RecordedLine[] {
   });
 }
 
-/** Whether a record's `side` is one. */
 export function isSide(side: unknown): side is Side {
   return sides.includes(side);
 }

@@ -42,7 +42,6 @@ const secretWord =
 const namedValues = /(?:^|_)env$/;
 /** Names of such lists or maps, but not of texts, as `environment` may be one's name. */
 const variables = /(?:^|_)env(?:ironment)?(?:_?var(?:iable)?s?)?$/;
-/** Keys of addresses. */
 const addressKey = /(?:ur[li]|href|link|endpoint|redirect)s?$/;
 /** Name and password in an address anywhere in a text. */
 const passwordInAddress = /:\/\/[^\s/?#:@"<>`\\]*:[^\s/?#"<>`\\]+@/g;

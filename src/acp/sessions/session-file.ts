@@ -28,7 +28,6 @@ const keepGoneMs = 24 * 60 * 60 * 1_000;
 /** What `replaceFile` calls a file until it is whole. */
 const isDraft = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The records of one file. */
 export class SessionFile {
   /** The sessions that are gone for good, as of the last `load` or `news`. */
   gone: ReadonlySet<string> = new Set();

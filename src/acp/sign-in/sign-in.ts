@@ -65,7 +65,6 @@ export interface SignInPlace {
   readonly isElsewhere?: boolean;
 }
 
-/** The logins of one proxy. */
 export class SignIn {
   /** A folder in the workspace in whose container a login runs that no workspace's agent has offered; undefined: none. */
   ownRoot: string | undefined;

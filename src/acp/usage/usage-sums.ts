@@ -68,7 +68,6 @@ export function averageOf(sum: UsageSum): UsageAverage | undefined {
   };
 }
 
-/** The sum of two counts. */
 export function plus(a: TokenCounts, b: TokenCounts): TokenCounts {
   return mapped((kind) => a[kind] + b[kind]);
 }

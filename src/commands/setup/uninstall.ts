@@ -122,7 +122,6 @@ async function whyItStays(worktree: Worktree, host: Host): Promise<string | unde
   }
 }
 
-/** What `cai setup` has written. */
 function entriesOf(host: Host): Removable[] {
   return Object.values(editors).flatMap(({ path, files }) =>
     files(host).flatMap((file) => {

@@ -18,7 +18,6 @@ export interface WorkspaceDevcontainer {
   readonly trusted: ReadDevcontainer | undefined;
 }
 
-/** A devcontainer.json that was read. */
 export interface ReadDevcontainer {
   readonly content: Devcontainer;
   /** `customizations.containai`, if it is trusted. */

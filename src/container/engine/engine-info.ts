@@ -16,7 +16,6 @@ export type Capability = keyof typeof capabilities;
 /** A product whose virtual machine an engine runs in. */
 export type VirtualMachine = 'Colima' | 'Docker Desktop' | 'OrbStack';
 
-/** What an engine is. */
 export interface EngineAbout {
   /** As people read it: `Docker 20.10.24, API 1.41, rootless`. */
   readonly name: string;
@@ -46,7 +45,6 @@ export interface EngineAbout {
   readonly seccompNotice: string | undefined;
 }
 
-/** An image. */
 export interface ImageInfo {
   /** `sha256:` and 64 hex digits; where a registry has it, with its name and `@` before. */
   readonly id: string;

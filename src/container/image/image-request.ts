@@ -20,7 +20,6 @@ const browserVariables = `
 ENV CHROME_BIN=/usr/bin/chromium CHROME_PATH=/usr/bin/chromium PUPPETEER_EXECUTABLE_PATH=/usr/bin/chromium
 `;
 
-/** What decides about an image. */
 export interface ImageRequest extends ImageOwner, Pick<Config, 'image'> {
   readonly network: HostNetwork;
   readonly packages: readonly string[];

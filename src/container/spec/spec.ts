@@ -227,7 +227,7 @@ export function sharedMemoryOf(settings: LimitSettings, { engine }: Pick<Circums
   return settings.shmBytes ?? Math.max(leastSharedMemoryBytes, quarter);
 }
 
-/** One line for a mount. */
+/** A mount in one line, as labels of containers record it. */
 export function mountText({ type, source, target, isReadOnly }: ContainerMount): string {
   return `${type} ${source} ${target} ${isReadOnly ? 'ro' : 'rw'}`;
 }

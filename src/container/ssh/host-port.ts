@@ -27,7 +27,6 @@ export interface HostAddress {
   readonly port: number;
 }
 
-/** What `localhost` is. */
 export const localhost = ['127.0.0.1', '::1'];
 
 type PortConnection = Pick<SshConnection, 'listen' | 'isOver'>;

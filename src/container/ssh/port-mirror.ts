@@ -21,7 +21,6 @@ const lingerMs = 1_000;
 type LoopbackAddress = '127.0.0.1' | '::1';
 type MirroredConnection = Pick<SshConnection, 'run' | 'openTunnel'>;
 
-/** The ports of one command. */
 export class PortMirror {
   /** By port; undefined for one that cannot be had here. */
   readonly #servers = new Map<number, Server | undefined>();

@@ -1,7 +1,6 @@
 import { isPassable, isVariableName } from '../../agent/argument-text';
 import { CaiError } from '../../errors';
 
-/** A command for a container. */
 export interface RemoteCommand {
   /** Program and arguments. The program is looked for in the `PATH` of `env`. */
   readonly argv: readonly [string, ...string[]];

@@ -13,7 +13,6 @@ export interface PlanEntry {
 const maxTodos = 200;
 const maxLength = 2_000;
 
-/** The list of one session. */
 export class Todos {
   #entries = new Map<string, PlanEntry>();
 

@@ -10,7 +10,6 @@ import { quoted } from '../../system/quoted';
 import { replaceFile } from '../../system/files/replace-file';
 import { recordName, stateRemedy, writeState } from '../../system/state-folder';
 
-/** What a rule does. */
 export type RuleKind = 'allow' | 'deny';
 
 /** Rules by what they do, the oldest first; none twice. */

@@ -16,7 +16,6 @@ import { makeFolder } from '../../system/files/make-folder';
 export type Outcome = (typeof outcomes)[number];
 const outcomes = ['allowed', 'connected', 'refused', 'failed', 'ended'] as const;
 
-/** One line of the log. */
 export interface NetworkEntry {
   readonly at: string;
   readonly agent: string;

@@ -46,7 +46,6 @@ export interface PolicyOptions {
   readonly note: (place: string, outcome: Outcome, because: string, isQuiet?: boolean) => void;
 }
 
-/** The policy of one command. */
 export class Policy {
   readonly #allowed: readonly HostRule[];
   readonly #denied: readonly HostRule[];

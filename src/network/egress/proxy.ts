@@ -22,7 +22,6 @@ const lookEveryMs = 500;
 
 type Target = Readonly<{ place: Place; path: string }>;
 
-/** One for each command. */
 export class EgressProxy {
   readonly #server = headServer();
   /** The open connections of the container, each with the places that it was admitted to and still leads to. */

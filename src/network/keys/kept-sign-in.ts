@@ -57,7 +57,6 @@ export interface SignIn {
   readonly renewedAt?: number | undefined;
 }
 
-/** An id for a new sign-in. */
 export const newSignInId = (): string => randomBytes(6).toString('hex');
 
 /** What a container has instead of one of its tokens. */

@@ -7,7 +7,6 @@ import type { Host } from '../../system/host';
 import { realOrSame } from '../../system/real-path';
 import { unlessFails } from '../../system/unless';
 
-/** Longest file that is read. */
 const maxFileBytes = 8 * 2 ** 20;
 
 /** Each host of the list, with what is known of it. */

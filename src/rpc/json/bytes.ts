@@ -1,6 +1,5 @@
 /** The bytes of JSON and its lines, by name. */
 
-/** White space. */
 export const tab = 0x09,
   newline = 0x0a,
   carriageReturn = 0x0d,

@@ -128,7 +128,6 @@ export const inSession: FieldTree = { sessionId: 'session' };
 /** Params of `session/prompt` and what looks like it. */
 export const prompt: FieldTree = { sessionId: 'session', prompt: { '*': content } };
 
-/** Params of `session/list`. */
 export const listParams: FieldTree = { cwd: 'cwd', cursor: 'cursor' };
 
 /** `SessionInfo`: a row of a session list. */
@@ -143,7 +142,6 @@ const sessionInfo: FieldTree = {
 /** Result of `_session/batch_get`: rows of a session list. */
 export const sessionRows: FieldTree = { sessions: { '=': 'rows', '*': sessionInfo } };
 
-/** Result of `session/list`. */
 export const listResult: FieldTree = { ...sessionRows, nextCursor: 'cursor' };
 
 /** Params of `_session/list/changes`: rows that are new or differ, and ids of those that are gone. */
@@ -191,13 +189,11 @@ export const update: FieldTree = {
   },
 };
 
-/** Params of `session/request_permission`. */
 export const permission: FieldTree = { ...inThread, toolCall };
 
 /** Params of `fs/read_text_file` and `fs/write_text_file`; the content is never looked at. */
 export const file: FieldTree = { sessionId: 'session', path: 'path' };
 
-/** Params of `terminal/create`. */
 export const terminalCreate: FieldTree = {
   sessionId: 'session',
   command: 'terminalCommand',
@@ -206,7 +202,6 @@ export const terminalCreate: FieldTree = {
   cwd: 'terminalCwd',
 };
 
-/** Result of `terminal/create`. */
 export const terminalCreated: FieldTree = { terminalId: 'terminal' };
 
 /** Params of the other methods of a terminal. */

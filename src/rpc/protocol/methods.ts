@@ -101,7 +101,6 @@ function stored(capability: string): Method<EditorRoute> {
 
 const isNotification = true;
 
-/** What the editor may send. */
 export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   initialize: stable('initialize', fields.initializeParams, { result: fields.initializeResult }),
   authenticate: stable('all', none, { repeat: 'keep' }),
@@ -152,7 +151,6 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   'authentication/logout': extension('all', none, { repeat: 'clear' }),
 };
 
-/** What an agent may send. */
 export const agentMethods: Readonly<Record<string, Method<AgentRoute>>> = {
   'session/update': stable('editor', fields.update),
   'session/request_permission': stable('editor', fields.permission),

@@ -24,7 +24,6 @@ export const plans: Plans = {
 /** What is offered to no server, by the kind of its field. */
 const withheld = new Set(['fileCapability', 'terminalCapability', 'signInCapability']);
 
-/** Guards one connection. */
 export class Guard {
   /** `withoutCommands` makes the edits that remove all commands from an answer's sign-ins. */
   constructor(private readonly withoutCommands: (answer: Message) => Edit[]) {}

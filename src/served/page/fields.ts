@@ -1,6 +1,5 @@
 /** What an agent says is read without trust: any part of it may be missing, or be something else. */
 
-/** An object of JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The value as an object; of anything else an empty one. */

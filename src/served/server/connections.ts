@@ -32,7 +32,6 @@ export interface ConnectionsOptions {
   isStillAdmitted(visitor: Visitor): boolean;
 }
 
-/** Connections by their ids. */
 export class Connections {
   readonly #byId = new Map<string, ServedConnection>();
   /** Sessions of all connections of one visitor to one agent, by both names. */

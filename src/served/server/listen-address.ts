@@ -3,7 +3,6 @@ import { posix } from 'node:path';
 import { isLoopback, unixPathIn } from '../../config/serve-places';
 import { CaiError } from '../../errors';
 
-/** A place to listen. */
 export type ListenAddress =
   /** HTTP and WebSocket; `isTls`: by TLS of ours. */
   | { readonly kind: 'http'; readonly host: string; readonly port: number; readonly isTls: boolean }

@@ -11,7 +11,6 @@ const callSeconds = [0.01, 0.05, 0.25, 1, 5, 30, 120];
 /** Calls that open a connection or a session. */
 const opening: readonly string[] = ['initialize', 'session/new', 'session/load', 'session/resume'];
 
-/** One server's. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #opened = this.#counter('cai_serve_connections_opened_total', 'Connections that were opened');

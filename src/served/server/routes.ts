@@ -40,7 +40,6 @@ export interface RoutesOptions {
   readonly page: Pick<PageOptions, 'remembered' | 'address'>;
 }
 
-/** One server's. */
 export class Routes {
   readonly #http: StreamableHttp;
   readonly #webSockets: WebSockets;

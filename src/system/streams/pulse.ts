@@ -25,7 +25,6 @@ interface Seen {
   readonly taken: number;
 }
 
-/** The pings of one socket. */
 export class Pulse {
   #timer: NodeJS.Timeout | undefined;
   #lines = 0;

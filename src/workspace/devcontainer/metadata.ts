@@ -6,7 +6,6 @@ import { isObject, refuseDeep, textOf, wordOf, type Json, type JsonObject } from
 import { substitute, type VariableValues } from './substitute';
 import { unlessFails } from '../../system/unless';
 
-/** The label of an image. */
 export const metadataLabel = 'devcontainer.metadata';
 
 /** In the order in which they run. The last runs at each start of a container, the others once in each container. */

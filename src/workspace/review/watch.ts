@@ -40,7 +40,6 @@ interface Watched {
   readonly known: Map<string, { readonly marks: string; readonly state: string }>;
 }
 
-/** The watch over one workspace. */
 export class Watch {
   readonly #folders = new Map<string, Watched>();
   #isLocal = false;

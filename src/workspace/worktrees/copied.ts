@@ -13,7 +13,6 @@ const maxBytes = 4 * 2 ** 30;
 /** What is copied at a time, in bytes. */
 const pieceBytes = 64 * 1_024;
 
-/** What was copied so far. */
 interface Count {
   files: number;
   bytes: number;

@@ -63,7 +63,6 @@ export interface WorktreeOptions {
   readonly copy: readonly string[];
 }
 
-/** The workspace of a session. */
 export interface SessionWorkspace extends Workspace {
   /** Of a worktree: the workspace that the editor named, whose paths stand for this one's. */
   readonly worktreeOf?: Workspace;

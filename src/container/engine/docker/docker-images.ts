@@ -13,7 +13,6 @@ import { unless } from './engine-error';
 /** Sends a request: `what` it is to do, as in "cannot ..."; `code` is for its failure. */
 type Ask = <T>(what: string, request: () => Promise<T>, code: FailureCode) => Promise<T>;
 
-/** The images of one engine. */
 export class DockerImages implements ImageStore {
   /** `ask` makes a `CaiError` of whatever fails. */
   constructor(

@@ -4,7 +4,6 @@ import type { Registry } from '../../registry/registry';
 import type { ImageStore } from '../image-store';
 import type { ImageInfo } from '../engine-info';
 
-/** The images of one cluster. */
 export class KubernetesImages implements ImageStore {
   readonly #found = new Map<string, ImageInfo>();
 

@@ -5,7 +5,6 @@ import { withQuery, type KubernetesApi } from './api/api';
 import { kubernetesError } from './api/api-error';
 import { selectableOf } from './pod/labels';
 
-/** The namespace of a cluster. */
 export class Namespace {
   constructor(readonly api: KubernetesApi) {}
 

@@ -43,7 +43,6 @@ function policy(name: string, spec: NetworkPolicy['spec']): NetworkPolicy & obje
   return { ...{ apiVersion, kind: 'NetworkPolicy' }, metadata: { name }, spec };
 }
 
-/** The network policies of one namespace. */
 export class NetworkPolicies {
   constructor(private readonly namespace: Namespace) {}
 

@@ -35,7 +35,6 @@ const minPlaceFailures = 4;
 
 const logBytes = 64 * 1024;
 
-/** The pods of one namespace. */
 export class Pods {
   constructor(
     private readonly namespace: Namespace,

@@ -3,7 +3,6 @@ import { closeCodes } from '../../carried';
 import { NotOurs } from './other-end';
 import { isCertificateError } from '../../../system/tls-errors';
 
-/** How a socket ended. */
 export interface Ending {
   /**
    * `again`: the connection may go on by another socket. `over`: it cannot, but a new one may begin. `idle`: as

@@ -6,7 +6,6 @@ import { ipv6Groups } from '../../../config/host-rules';
 import { messageOf, errorCodeOf } from '../../../errors';
 import { pathOnly, placeOf } from '../../../system/files/descriptor';
 
-/** An address with a port. */
 export interface End {
   /** Of either kind. */
   readonly address: string;

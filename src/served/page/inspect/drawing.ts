@@ -5,7 +5,6 @@ const space = 'http://www.w3.org/2000/svg';
 /** Width of all drawings in their own units; they are stretched to the width that they have. */
 export const width = 1_000;
 
-/** An element of SVG. */
 export function shape(
   tag: 'svg' | 'path' | 'rect' | 'line',
   attributes: Readonly<Record<string, string | number>>,

@@ -37,7 +37,6 @@ export interface Turn {
   readonly permissions: readonly Row[];
 }
 
-/** A tool call of a turn. */
 export interface ToolCall {
   /** Where it was first told. */
   readonly row: Row;
@@ -47,7 +46,6 @@ export interface ToolCall {
   endMs: number;
 }
 
-/** One session of a connection. */
 export interface Lane {
   /** '' for what is of no session. */
   readonly session: string;

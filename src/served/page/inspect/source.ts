@@ -10,7 +10,6 @@ interface SentRow extends Omit<Row, 'redacted' | 'isError' | 'other'> {
   readonly to?: number;
 }
 
-/** The recording as a whole. */
 export interface About {
   readonly reader: number;
   readonly name: string;

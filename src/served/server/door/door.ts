@@ -14,7 +14,6 @@ import { Tokens, type TokenHolder } from './tokens';
 import { Users } from './users';
 import { isRefusal, type Refusal, type Visitor } from './visitor';
 
-/** How the server is reached. */
 export interface DoorOptions {
   /** Its state folder has the tokens. */
   readonly host: Host;
@@ -42,7 +41,6 @@ const forMetricsAlone: Refusal = { status: 403, text: 'This token reads /metrics
 /** Where a visitor was let in who has no token. */
 const withoutToken = 'no token';
 
-/** One server's. */
 export class Door {
   readonly #tokens: Tokens;
   readonly #browsers: Browsers;

@@ -5,7 +5,6 @@ import { networkOf } from './failures';
 /** A connection, which TLS and HTTP/2 wrap in other sockets. */
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-/** One server's. */
 export class WaitingSockets {
   /** The oldest first. */
   readonly #waiting = new Map<string, { readonly socket: Socket; readonly network: string }>();

@@ -24,7 +24,6 @@ const files: PageFiles = {
 const maxBodyBytes = 4_096;
 const maxWorkspaces = 100;
 
-/** A session that was open once. */
 export interface Remembered {
   readonly id: string;
   readonly agent: string;

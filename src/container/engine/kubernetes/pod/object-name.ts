@@ -5,7 +5,6 @@ export function objectName(name: string): string {
   return name.replace(/[^a-z0-9-]|-(?=x)/g, (one) => `-x${one.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** The name that `objectName` was given. */
 export function nameOfObject(object: string): string {
   return object.replace(/-x([0-9a-f]{2})/g, (_all, code: string) => String.fromCharCode(parseInt(code, 16)));
 }

@@ -66,7 +66,6 @@ interface StartOptions {
   readonly onWait: (why: string | undefined) => void;
 }
 
-/** The start of one pod. */
 export class PodStart {
   #pod: Pod | undefined;
 
