@@ -2,13 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { isKubernetes, isPodman } from './engines';
+import { isKubernetes } from './engines';
 import { buildTimeoutMs, onceInRun } from './place';
 import type { Ended } from './running';
 import { Cai, docker, folder, newWorkspace, ownFile } from './support';
 
-/** Docker's command line builds them, and no cluster builds images. */
-export const hasDevcontainers = !isKubernetes && !isPodman;
+/** No cluster builds images. */
+export const hasDevcontainers = !isKubernetes;
 
 /** Where the file is in a repository. */
 export const devcontainerFile = '.devcontainer/devcontainer.json';

@@ -82,6 +82,8 @@ const exceptions = {
   'control groups told otherwise': "it tells them by another name, which Docker's API does not have",
   'changes of a container': 'there is no "docker update", so that nobody can change a limit behind our back',
   'the same image again': 'it notes labels in any order, so that an unchanged build may make another image',
+  'the end of a network that others use':
+    'it removes no container whose network services use before these are removed',
   'the end of the engine': 'its containers do not end with its service, so that a command simply goes on',
 } as const;
 

@@ -154,7 +154,8 @@ describeIfBuilt('a Compose project', () => {
       const format =
         '{{.HostConfig.Privileged}} {{.HostConfig.CapAdd}} {{.HostConfig.Devices}} {{.HostConfig.PidMode}} {{.HostConfig.NetworkMode}} {{.HostConfig.PortBindings}} {{range .Mounts}}{{.Type}}{{end}}';
       const made = await docker('inspect', '--format', format, found);
-      const isUsual = /^false \[[A-Z_ ]*\] \[\] {2}container:\w+ map\[\] (volume)?$/.test(made);
+      // podman names the usual place of processes.
+      const isUsual = /^false \[[A-Z_ ]*\] \[\] (?:private)? container:\w+ map\[\] (volume)?$/.test(made);
       return reachedIf(!isUsual || made.includes('SYS_ADMIN'), made);
     },
     buildTimeoutMs,

@@ -64,6 +64,17 @@ export const serviceVolumeLabels = (settings: Settings, service: Service): Recor
   ...serviceLabels(settings, service),
 });
 
+/**
+ * What a shell begins with so that services find each other by name where the engine gives each a file of names of its own,
+ * as podman does, which takes no further names for such a container. A service that is not root there has only `localhost`.
+ */
+function namesFor(services: Settings['services'] = []): string {
+  const names = services.map(({ name }) => name);
+  if (names.length === 0) return '';
+  const isThere = `while read -r _ name _; do [ "$name" != '${names[0]}' ] || exit 0; done </etc/hosts; exit 1`;
+  return `(${isThere}) 2>/dev/null || (echo '127.0.0.1 ${names.join(' ')}' >>/etc/hosts) 2>/dev/null\n`;
+}
+
 /** The plan of its container. Fails with `CaiError('CONFIG')` for an image that starts nothing. */
 export function servicePlan(
   {
@@ -86,7 +97,14 @@ export function servicePlan(
   return {
     image: image.id,
     user: '',
-    command: ['/bin/sh', '-c', readPackaged('service'), 'cai', stopSignal, ...program],
+    command: [
+      '/bin/sh',
+      '-c',
+      namesFor(settings.services) + readPackaged('service'),
+      'cai',
+      stopSignal,
+      ...program,
+    ],
     workingFolder: '',
     env: Object.fromEntries(
       service.env.map((each) => [each.replace(/=.*/s, ''), each.slice(each.indexOf('=') + 1)]),

@@ -60,6 +60,17 @@ describe('servicePlan', () => {
     expect(bodyOf({ command: ['other', 'x'] }).Cmd.slice(-3)).toEqual(['/entry', 'other', 'x']);
   });
 
+  it('knows the others by their names also where the engine gives it a file of names of its own', () => {
+    const services = [service, { ...service, name: 'cache' }];
+    const plan = servicePlan(
+      { service, owner, settings: settings({ services }) },
+      image,
+      circumstances.engine,
+    );
+
+    expect(plan.command[2]).toContain("echo '127.0.0.1 db cache' >>/etc/hosts");
+  });
+
   it('has a volume that begins with what the image has there', () => {
     expect(bodyOf({ volume: '/data' }).HostConfig.Mounts).toEqual([
       {
