@@ -48,8 +48,20 @@ const quotedMs = 2_000;
 const maxQuoted = 64 * 1024;
 const maxObjects = 8;
 
+/** So many bad lines of an agent are logged; of later ones every second, fourth and so on, with how many there were. */
+const maxLogged = 10;
+
+/** What an agent has written that is no message. */
+interface Dropped {
+  lines: number;
+  /** The open requests whose answers were perhaps quoted, JSON texts: they are being waited for. */
+  readonly quoted: Set<string>;
+}
+
 /** Answers for lines that cannot be passed on. */
 export class Defects {
+  readonly #dropped = new WeakMap<WorkspaceChild, Dropped>();
+
   constructor(private readonly core: Core) {}
 
   /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */
@@ -71,7 +83,14 @@ export class Defects {
 
   /** A line of an agent that is not a message. It is logged without its content, which could be secret. */
   fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
-    this.core.log.warn({ root: child.root, bytes: line.length, defect }, 'a line of the agent was dropped');
+    const dropped = this.#dropped.get(child) ?? { lines: 0, quoted: new Set() };
+    this.#dropped.set(child, dropped);
+    const lines = ++dropped.lines;
+    if (lines <= maxLogged || Number.isInteger(Math.log2(lines)))
+      this.core.log.warn(
+        { root: child.root, bytes: line.length, defect, lines },
+        'a line of the agent was dropped',
+      );
     const start = skipSpace(line, 0);
     const isMessage = line[start] === openBrace;
     const code = defect === 'json' ? rpcCode.parseError : rpcCode.invalidRequest;
@@ -81,8 +100,7 @@ export class Defects {
       const skim = new Skim();
       skim.push(isMessage ? line : line.subarray(at, at + maxQuoted));
       if (isMessage) this.#refuseFromAgent(child, skim, error);
-      // A log line may quote an answer that comes at once. Else this was it.
-      else setTimeout(() => failAnswered(child, skim, error), quotedMs).unref();
+      else failLater(child, skim, error, dropped.quoted);
     }
   }
 
@@ -141,13 +159,30 @@ export class Defects {
 }
 
 /** Fails the requests that the line would have answered; returns their ids. */
-function failAnswered(
-  child: WorkspaceChild,
-  { ids, isMethod, isResponse }: Skim,
-  error: RpcError,
-): readonly string[] {
-  const reason = new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${error.message}`);
-  return isResponse || !isMethod ? ids.filter((each) => child.requests.fail(each, reason)) : [];
+function failAnswered(child: WorkspaceChild, skim: Skim, error: RpcError): readonly string[] {
+  return answeredBy(skim).filter((id) => child.requests.fail(id, refused(error)));
+}
+
+/** A log line may quote an answer that comes at once. Else this was it; `waiting`: for which that is waited already. */
+function failLater(child: WorkspaceChild, skim: Skim, error: RpcError, waiting: Set<string>): void {
+  for (const each of answeredBy(skim)) {
+    const id = child.requests.find(each)?.childId;
+    if (id === undefined || waiting.has(id)) continue;
+    waiting.add(id);
+    const fail = (): void => {
+      waiting.delete(id);
+      child.requests.fail(id, refused(error));
+    };
+    setTimeout(fail, quotedMs).unref();
+  }
+}
+
+function answeredBy({ ids, isMethod, isResponse }: Skim): readonly string[] {
+  return isResponse || !isMethod ? ids : [];
+}
+
+function refused({ message }: RpcError): CaiError {
+  return new CaiError('AGENT_ANSWER', `the agent's answer was refused: ${message}`);
 }
 
 /**

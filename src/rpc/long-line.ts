@@ -5,7 +5,6 @@
 import { overLimit } from './byte-budget';
 import {
   backslash,
-  carriageReturn,
   closeBrace,
   closeBracket,
   colon,
@@ -13,10 +12,8 @@ import {
   openBrace,
   openBracket,
   quote,
-  space,
-  tab,
 } from './json/bytes';
-import { scalarEnd } from './json/tokens';
+import { scalarEnd, skipSpace } from './json/tokens';
 import { stringEnd, unquote } from './json/string';
 
 /**
@@ -24,6 +21,10 @@ import { stringEnd, unquote } from './json/string';
  */
 const maxWordBytes = 1_024;
 const maxIds = 8;
+
+/** 1: neither begins nor ends anything, outside strings. */
+const isOfScalar = new Uint8Array(256).fill(1);
+for (const c of Buffer.from('"{}[]:, \t\r')) isOfScalar[c] = 0;
 
 /** The envelope of one line, as far as it has been read. */
 export class Skim {
@@ -37,8 +38,9 @@ export class Skim {
   #depth = 0;
   #inString = false;
   #afterBackslash = false;
-  /** The string or scalar of the envelope or the params that is being read or was read last. */
-  #word: number[] = [];
+  /** The string or scalar of the envelope or the params that is being read or was read last: its first bytes. */
+  readonly #word = Buffer.allocUnsafe(maxWordBytes + 2);
+  #wordBytes = 0;
   #inScalar = false;
   #key = '';
   #inParams = false;
@@ -55,54 +57,71 @@ export class Skim {
 
   push(bytes: Buffer): void {
     this.length += bytes.length;
-    for (const c of bytes) {
-      if (this.#inString) this.#stringByte(c);
-      else this.#byte(c);
-    }
+    for (let at = 0; at < bytes.length;)
+      at = this.#inString ? this.#string(bytes, at) : this.#byte(bytes, at);
   }
 
-  #stringByte(c: number): void {
-    this.#keep(c);
-    if (this.#afterBackslash) this.#afterBackslash = false;
-    else if (c === backslash) this.#afterBackslash = true;
-    else if (c === quote) this.#inString = false;
+  /** Reads on in a string; returns the offset after that, as `#byte` does. */
+  #string(bytes: Buffer, start: number): number {
+    let at = this.#afterBackslash ? start + 1 : start;
+    while (at < bytes.length && bytes[at] !== quote && bytes[at] !== backslash) at++;
+    this.#afterBackslash = bytes[at] === backslash;
+    this.#inString = bytes[at] !== quote;
+    const end = Math.min(at + 1, bytes.length);
+    this.#keep(bytes, start, end);
+    return end;
   }
 
-  #byte(c: number): void {
+  #byte(bytes: Buffer, at: number): number {
+    const c = bytes[at]!;
     if (c === quote) {
       this.#inString = true;
-      this.#word = [];
-      this.#keep(c);
+      this.#wordBytes = 0;
+      this.#keep(bytes, at, at + 1);
     } else if (c === openBrace || c === openBracket) {
       if (this.#depth === 1) this.#inParams = this.#key === 'params';
       this.#depth++;
     } else if (c === closeBrace || c === closeBracket) {
       this.#endMember();
       this.#depth--;
-    } else if (!this.#isRead || c === space || c === tab || c === carriageReturn) {
+    } else if (isOfScalar[c] === 1) {
+      return this.#scalar(bytes, at);
+    } else if (c !== colon && c !== comma) {
+      this.#inScalar = false;
+      return skipSpace(bytes, at);
+    } else if (!this.#isRead) {
       this.#inScalar = false;
     } else if (c === colon) {
       this.#setKey();
-    } else if (c === comma) {
-      this.#endMember();
     } else {
-      if (!this.#inScalar) this.#word = [];
-      this.#inScalar = true;
-      this.#keep(c);
+      this.#endMember();
     }
+    return at + 1;
+  }
+
+  #scalar(bytes: Buffer, start: number): number {
+    let end = start + 1;
+    while (isOfScalar[bytes[end]!] === 1) end++;
+    if (!this.#inScalar) this.#wordBytes = 0;
+    this.#inScalar = this.#isRead;
+    this.#keep(bytes, start, end);
+    return end;
   }
 
   get #isRead(): boolean {
     return this.#depth === 1 || (this.#depth === 2 && this.#inParams);
   }
 
-  #keep(c: number): void {
-    if (this.#isRead && this.#word.length <= maxWordBytes) this.#word.push(c);
+  #keep(bytes: Buffer, start: number, end: number): void {
+    if (!this.#isRead) return;
+    for (let at = start; at < end && this.#wordBytes <= maxWordBytes; at++)
+      this.#word[this.#wordBytes++] = bytes[at]!;
   }
 
   #setKey(): void {
-    const word = this.#takeWord();
-    const key = word?.[0] === quote ? unquote(word, 0, word.length) : '';
+    const end = this.#takeWord();
+    this.#wordBytes = 0;
+    const key = this.#word[0] === quote && end > 0 ? unquote(this.#word, 0, end) : '';
     if (this.#depth === 2) {
       this.#param = key;
       return;
@@ -114,26 +133,30 @@ export class Skim {
 
   #endMember(): void {
     if (!this.#isRead) return;
-    const word = this.#takeWord();
+    const isWanted = this.#depth === 1 ? this.#key === 'id' : this.#param === 'sessionId';
+    const end = isWanted ? this.#takeWord() : 0;
+    this.#wordBytes = 0;
     if (this.#depth === 2) {
-      if (this.#param === 'sessionId' && word?.[0] === quote) this.sessionId = unquote(word, 0, word.length);
+      if (end > 0 && this.#word[0] === quote) this.sessionId = unquote(this.#word, 0, end);
       this.#param = '';
       return;
     }
-    const text = word?.toString('utf8');
-    const isId = this.#key === 'id' && text !== undefined && text !== 'true' && text !== 'false';
-    if (isId && this.ids.length < maxIds) this.ids.push(text);
+    if (end > 0 && this.ids.length < maxIds) {
+      const text = this.#word.toString('utf8', 0, end);
+      if (text !== 'true' && text !== 'false') this.ids.push(text);
+    }
     this.#inScalar = false;
     this.#key = '';
   }
 
-  /** The word, if it was kept whole and is JSON, so that it may be written into an answer. */
-  #takeWord(): Buffer | undefined {
-    const word = Buffer.from(this.#word);
-    this.#word = [];
-    if (word.length > maxWordBytes) return undefined;
-    const end = word[0] === quote ? stringEnd(word, 1) : scalarEnd(word, 0);
-    return end === word.length ? word : undefined;
+  /** How long the word is, if it was kept whole and is JSON, so that it may be written into an answer; else 0. */
+  #takeWord(): number {
+    const end = this.#wordBytes;
+    if (end > maxWordBytes) return 0;
+    // What is left of longer words must not go on with it.
+    this.#word[end] = 0;
+    const found = this.#word[0] === quote ? stringEnd(this.#word, 1) : scalarEnd(this.#word, 0);
+    return found === end ? end : 0;
   }
 }
 

@@ -32,6 +32,19 @@ describe('Skim', () => {
 
     expect(skimmed(text).id).toBe('7');
   });
+
+  test.each(['{"a":"",', '{"params":[1,', '{"params":{"a":1,'])(
+    'copies nothing of the members of %s…',
+    (text) => {
+      const line = Buffer.from(text + '"":0,'.repeat(1_000));
+      const copy = jest.spyOn(Buffer, 'from');
+      new Skim().push(line);
+      const copies = copy.mock.calls.length;
+      copy.mockRestore();
+
+      expect(copies).toBe(0);
+    },
+  );
 });
 
 function skimmed(text: string): Skim {

@@ -12,14 +12,11 @@ export const isElsewhere =
   'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute';
 
 export class SessionClaims {
-  readonly #locks: ProcessLocks;
   /** By session: several users may have the same one open here. */
   readonly #taken = new Map<string, { readonly lock: Lock | undefined; uses: number }>();
 
   /** `folder`: that of the server, in the state folder. */
-  constructor(folder: string) {
-    this.#locks = new ProcessLocks(join(folder, 'sessions'));
-  }
+  constructor(private readonly folder: string) {}
 
   /** Gives the claim back when it is called; `undefined`: another server has the session open. */
   take(id: string): (() => void) | undefined {
@@ -34,10 +31,14 @@ export class SessionClaims {
     };
   }
 
-  /** Clients choose ids. A folder that cannot be written keeps nobody from a session. */
+  /**
+   * Clients choose ids. A folder that cannot be written keeps nobody from a session. A lock lists its folder, so claims
+   * are in 256 folders: one client may have thousands.
+   */
   #claim(id: string): { readonly lock: Lock | undefined; uses: number } | undefined {
     const name = recordName(id);
-    const tried = unlessFails(() => ({ lock: this.#locks.tryTake(name) }));
+    const locks = new ProcessLocks(join(this.folder, 'sessions', name.slice(0, 2)));
+    const tried = unlessFails(() => ({ lock: locks.tryTake(name) }));
     return tried !== undefined && tried.lock === undefined ? undefined : { lock: tried?.lock, uses: 0 };
   }
 }

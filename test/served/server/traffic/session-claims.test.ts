@@ -1,3 +1,4 @@
+import type * as fs from 'node:fs';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionClaims } from '../../../../src/served/server/traffic/session-claims';
@@ -14,10 +15,17 @@ beforeEach(() => {
 
 /** What a server in another container has for as long as it lives. */
 function claimElsewhere(id: string): string {
-  mkdirSync(join(folder, 'sessions'));
-  const file = join(folder, 'sessions', `${recordName(id)}.1.5@elsewhere.lock`);
+  const name = recordName(id);
+  const place = join(folder, 'sessions', name.slice(0, 2));
+  mkdirSync(place, { recursive: true });
+  const file = join(place, `${name}.1.5@elsewhere.lock`);
   writeFileSync(file, '');
   return file;
+}
+
+function claimFiles(): string[] {
+  const names = readdirSync(join(folder, 'sessions'), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.lock'));
 }
 
 test('a session that a server elsewhere has open is had by nobody here until it is given back', () => {
@@ -33,9 +41,9 @@ test('a session may be had several times here, and is given back with the last o
   const [first, second] = [claims.take('s')!, claims.take('s')!];
 
   first();
-  expect(readdirSync(join(folder, 'sessions'))).toHaveLength(1);
+  expect(claimFiles()).toHaveLength(1);
   second();
-  expect(readdirSync(join(folder, 'sessions'))).toEqual([]);
+  expect(claimFiles()).toEqual([]);
 });
 
 test('whatever a client calls a session, its file is in the folder', () => {
@@ -43,7 +51,17 @@ test('whatever a client calls a session, its file is in the folder', () => {
   claims.take('a/b\0c');
 
   expect(readdirSync(folder)).toEqual(['sessions']);
-  expect(readdirSync(join(folder, 'sessions'))).toHaveLength(2);
+  expect(claimFiles()).toHaveLength(2);
+});
+
+test('a session is taken without a look at most of the others that are open', () => {
+  for (let i = 0; i < 256; i++) claims.take(`s${i}`);
+  const list = jest.spyOn(jest.requireActual<typeof fs>('node:fs'), 'readdirSync');
+  claims.take('s');
+  const seen = list.mock.results.reduce((sum, { value }) => sum + (value as string[]).length, 0);
+  list.mockRestore();
+
+  expect(seen).toBeLessThan(20);
 });
 
 test('a folder that cannot be made keeps nobody from a session', () => {
