@@ -15,6 +15,12 @@ export class OpenRequests<T> {
     return [...this.#requests.values()];
   }
 
+  /** Whether one of them is so. No list is made for that: there can be thousands. */
+  some(isSo: (request: T) => boolean): boolean {
+    for (const each of this.#requests.values()) if (isSo(each)) return true;
+    return false;
+  }
+
   /** The open request with that very text as its id. */
   get(id: string): T | undefined {
     return this.#requests.get(id);

@@ -1,6 +1,7 @@
 /** The connection to one agent, made again whenever it is lost. */
 import { AcpClient, LostError, type Id } from './acp-client';
 import { closeCodes } from '../carried';
+import { EarlyUpdates } from './early-updates';
 import { fieldsOf, textOf, type Fields } from './fields';
 
 /** How long until the first and, doubling, at most until another try; in milliseconds. */
@@ -30,8 +31,7 @@ export class AgentLink {
   capabilities: Fields = {};
   state: LinkState = { isReady: false };
   readonly #sessions = new Map<string, ShownSession>();
-  /** What came for sessions that are just being opened. */
-  readonly #early = new Map<string, Fields[]>();
+  readonly #early = new EarlyUpdates();
   #client: Promise<AcpClient> | undefined;
   #open: AcpClient | undefined;
   #retry: number | undefined;
@@ -52,11 +52,16 @@ export class AgentLink {
     return await this.#client;
   }
 
+  /** Makes a session, which is to be shown at once; its answer. Rejects as `AcpClient.call`. */
+  async newSession(cwd: string): Promise<Fields> {
+    const client = await this.ready();
+    return await this.#early.during(client.call('session/new', { cwd, mcpServers: [] }));
+  }
+
   /** The session gets what is about it from now on. */
   show(id: string, session: ShownSession): void {
     this.#sessions.set(id, session);
-    for (const params of this.#early.get(id) ?? []) session.updated(params);
-    this.#early.delete(id);
+    for (const params of this.#early.take(id)) session.updated(params);
   }
 
   /** Whoever waits for a try need not wait any longer. */
@@ -118,7 +123,7 @@ export class AgentLink {
     if (method === '_containai/turn_ended') session?.turnEnded();
     else if (method !== 'session/update') return;
     else if (session !== undefined) session.updated(params);
-    else this.#early.set(id, [...(this.#early.get(id) ?? []), params]);
+    else this.#early.add(params);
   }
 
   #closed(code: number, reason: string): void {

@@ -212,8 +212,7 @@ async function newSession(): Promise<void> {
   const { agent } = link;
   const cwd = (byId('new-folder') as HTMLInputElement).value.trim();
   try {
-    const client = await link.ready();
-    const answer = await client.call('session/new', { cwd, mcpServers: [] });
+    const answer = await link.newSession(cwd);
     const sessionId = textOf(answer.sessionId) ?? '';
     const session = { agent, sessionId, cwd, title: undefined, updatedAt: new Date().toISOString() };
     open(link, session, answer);

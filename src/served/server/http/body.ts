@@ -1,4 +1,5 @@
 /** The bodies of requests. */
+import { messageOf } from '../../../errors';
 import { overLimit } from '../../../rpc/byte-budget';
 import type { JsonObject } from '../../../rpc/json';
 import type { Request } from '../door/request-rules';
@@ -28,7 +29,7 @@ export class Bodies {
     private readonly setting?: string,
   ) {}
 
-  /** All of it; rejects with `HttpError` if it is longer than it may be, of which no more is read. */
+  /** All of it; rejects with `HttpError` if it is cut off, or longer than it may be, of which no more is read. */
   async read(request: Request, { name }: Visitor): Promise<Buffer> {
     const { maxBytes, setting } = this;
     const check = (bytes: number): void => {
@@ -48,6 +49,9 @@ export class Bodies {
         }
         chunks.push(chunk);
       }
+    } catch (reason) {
+      if (reason instanceof HttpError) throw reason;
+      throw new HttpError(400, `the body was cut off: ${messageOf(reason)}: send the request again`);
     } finally {
       this.#count(name, -length);
     }

@@ -185,7 +185,7 @@ export class Traffic implements Home {
   }
 
   isInTurn(sessionId: string): boolean {
-    return this.#calls.all.some((call) => call.method === 'session/prompt' && call.sessionId === sessionId);
+    return this.#calls.some((call) => call.method === 'session/prompt' && call.sessionId === sessionId);
   }
 
   lastGuestLeft(): void {
@@ -220,7 +220,7 @@ export class Traffic implements Home {
   }
 
   get #isOpening(): boolean {
-    return this.#calls.all.some(({ method }) => openingMethods.has(method));
+    return this.#calls.some(({ method }) => openingMethods.has(method));
   }
 
   #hasChanged(call: OpenCall, answer: Message): void {
@@ -230,9 +230,8 @@ export class Traffic implements Home {
     const session = id === undefined ? undefined : isOpened ? this.#add(id) : this.#get(id);
     if (!(makingMethods.has(call.method) && session?.isOpen)) session?.hasChanged(call, answer);
     // While another call opens one, the agent may have spoken of it, and has not opened it.
-    const stays = this.#isOpening;
-    for (const each of this.#all)
-      if (!each.isOpen && !each.isChanging && (each === session || !stays)) this.#forget(each);
+    for (const each of this.#isOpening ? [session] : this.#all)
+      if (each !== undefined && !each.isOpen && !each.isChanging) this.#forget(each);
   }
 
   #question(message: Message, session: LiveSession | undefined): void {

@@ -44,6 +44,14 @@ test('that becomes too long is read no further', async () => {
   expect(state.read).toBeLessThan(50);
 });
 
+test('that a client cuts off is no failure of the server', async () => {
+  const body = new PassThrough();
+  const read = new Bodies(9).read(Object.assign(body, { headers: {} }) as never, ann);
+  body.destroy(new Error('aborted'));
+
+  await expect(read).rejects.toMatchObject({ status: 400 });
+});
+
 test('is an object of JSON where one is wanted', async () => {
   const read = (text: string) => new Bodies(9).readObject(requestOf([text]).request, ann);
 
