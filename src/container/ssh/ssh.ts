@@ -32,9 +32,11 @@ const closeMs = 1_000;
 const answerMs = 30_000;
 /** How much may wait for a container that does not read, in bytes: answers to it, for what we send it waits by itself. */
 const maxUnreadBytes = 16 * 2 ** 20;
-/** Between two attempts, in milliseconds: sshd needs some tens of them to start. */
+/** Between two attempts, in milliseconds: sshd needs some tens of them to start, and seconds on a busy machine. */
 const firstPauseMs = 5;
-const maxPauseMs = 100;
+const maxPauseMs = 1_000;
+/** By how much a pause is longer than the one before: at most a third of the time until then. */
+const pauseGrowth = 1.5;
 
 /** Quick in Node without native code, and known to every sshd of the last ten years. */
 const algorithms: Algorithms = {
@@ -66,7 +68,7 @@ export class SshConnection {
    */
   static async open(target: SshTarget, timeoutMs = 30_000): Promise<SshConnection> {
     const deadline = Date.now() + timeoutMs;
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseGrowth * pauseMs, maxPauseMs)) {
       try {
         return await SshConnection.#attempt(target, deadline - Date.now());
       } catch (reason) {
