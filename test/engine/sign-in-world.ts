@@ -109,7 +109,11 @@ export class SignInWorld {
       port === 80
         ? http.createServer()
         : https.createServer({ SNICallback, key, cert, joinDuplicateHeaders: true });
-    server.on('request', (request, response) => void this.#serve(request, response));
+    // An agent that ends cuts off what it is sending.
+    server.on(
+      'request',
+      (request, response) => void this.#serve(request, response).catch(() => response.destroy()),
+    );
     this.#servers.push(server);
     await once(server.listen(port, this.address), 'listening');
   }

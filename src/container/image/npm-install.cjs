@@ -48,15 +48,20 @@ function missing() {
   return [...new Set(found)].filter(isForThisPlatform);
 }
 
-/** Also if nobody tells. */
+/** Also if nobody tells. A version that its maker has not published yet is of the platform of the others. */
 function isForThisPlatform(name) {
+  const wanted = libcOf(name) ?? libcOf(name.slice(0, name.lastIndexOf('@'))) ?? [];
+  return wanted.length === 0 || wanted.includes(libc);
+}
+
+/** `undefined`: the registry does not know it. */
+function libcOf(name) {
   try {
     const told = execFileSync('npm', ['view', name, 'libc', '--json'], { encoding: 'utf8' });
     // npm tells nothing where a package is for each, and a list of lists where several versions fit.
-    const wanted = [JSON.parse(told || '[]')].flat(2);
-    return wanted.length === 0 || wanted.includes(libc);
+    return [JSON.parse(told || '[]')].flat(2);
   } catch {
-    return true;
+    return undefined;
   }
 }
 

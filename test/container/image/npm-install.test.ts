@@ -12,13 +12,22 @@ const program = join(__dirname, '../../../src/container/image/npm-install.cjs');
 /** What the agent's program for this machine is in, for another C library, and for another processor. */
 const native = `agent-${process.platform}-${process.arch}`;
 const otherLibc = `${native}-musl`;
+/** The same, in an older version alone. */
+const unpublished = `${native}-baseline-musl`;
 const other = `agent-${process.platform}-mips`;
-const manifests: Record<string, object> = {
-  agent: { optionalDependencies: { [native]: 'npm:renamed@1.0.0', [otherLibc]: '1.0.0', [other]: '1.0.0' } },
-  renamed: { os: [process.platform], cpu: [process.arch] },
-  [otherLibc]: { os: [process.platform], libc: ['musl'] },
-  [other]: { os: [process.platform], cpu: ['mips'] },
-};
+const manifests: Readonly<Record<string, Readonly<Record<string, unknown>> & { readonly version?: string }>> =
+  {
+    agent: {
+      optionalDependencies: {
+        [native]: 'npm:renamed@1.0.0',
+        ...{ [otherLibc]: '1.0.0', [unpublished]: '1.0.0', [other]: '1.0.0' },
+      },
+    },
+    renamed: { os: [process.platform], cpu: [process.arch] },
+    [otherLibc]: { os: [process.platform], libc: ['musl'] },
+    [unpublished]: { version: '0.9.0', os: [process.platform], libc: ['musl'] },
+    [other]: { os: [process.platform], cpu: ['mips'] },
+  };
 
 /** Installs the agent from a registry that does not have the archive of the native package for the first `refused` times. */
 async function install(refused: number) {
@@ -52,7 +61,7 @@ function manifestOf(name: string) {
 
 function packument(name: string, host: string) {
   const version = { ...manifestOf(name), dist: { tarball: `http://${host}/${name}.tgz` } };
-  return { name, 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': version } };
+  return { name, 'dist-tags': { latest: version.version }, versions: { [version.version]: version } };
 }
 
 async function archiveOf(name: string): Promise<Buffer> {
