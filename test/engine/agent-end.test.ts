@@ -54,7 +54,7 @@ describe('claude, in the middle of a tool, is gone from the container with all t
     await untilGone('claude, proxy killed');
   });
 
-  test('when cai exec is killed; the prompt gets one error, and the session goes on with the next', async () => {
+  test('when cai exec is killed; the prompt gets one answer, and the session goes on with the next', async () => {
     const [exec, ...more] = childrenOf(editor.proxy.pid);
     expect(more).toEqual([]);
     process.kill(exec!, 'SIGKILL');
@@ -63,10 +63,15 @@ describe('claude, in the middle of a tool, is gone from the container with all t
       measured('claude, cai exec killed, error', () => answer),
       untilGone('claude, cai exec killed'),
     ]);
-    expect(result).toMatchObject({ error: { code: -32603 } });
+    const { error, result: ended } = result as { error?: Json; result?: Json };
+    // Its last word, which can come through before it is gone.
+    if (ended !== undefined) expect(ended).toMatchObject({ stopReason: 'cancelled' });
+    else expect(error).toMatchObject({ code: -32603 });
     expect(await editor.prompt(session, 'go on')).toMatchObject(endTurn);
     expect(editor.said(session)).toContain('Echo: go on');
-    expect(editor.messages.filter(({ error }) => error !== undefined)).toHaveLength(1);
+    expect(editor.messages.filter((each) => each.error !== undefined)).toHaveLength(
+      error === undefined ? 0 : 1,
+    );
   });
 
   test('when the editor closes its end', async () => {

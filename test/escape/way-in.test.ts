@@ -68,7 +68,8 @@ attempt(
       const place = await new Place(cai).opened();
       const listener = place.start(['python3', '-c', listens, how], bySocket);
       await listener.says('begun');
-      const { status, stderr } = await place.start(['true'], bySocket).ends(30_000);
+      // It gives up after half a minute.
+      const { status, stderr } = await place.start(['true'], bySocket).ends(60_000);
       if (status === 0) throw new Error(`${how}: the container was entered`);
       if (!stderr.includes('remove it with "cai rm"')) return `${how}: ${stderr}`;
       await cai.run(['rm', '--force', '--workspace', place.workspace]);
