@@ -127,8 +127,8 @@ const cases = tried(hasDevcontainers ? [first] : [], others).filter(
   ([, form]) => hasDevcontainers || form !== 'devcontainer',
 );
 
-/** Whose image has what the user's configuration adds: that of Claude itself is other tests', too. */
-const own = `claude-${randomUUID().slice(0, 8)}`;
+/** Agents whose images have what the user's configuration adds: that of Claude itself is other tests', too. */
+const owned: string[] = [];
 
 beforeAll(async () => {
   await provideImages('claude');
@@ -136,13 +136,15 @@ beforeAll(async () => {
 }, buildTimeoutMs);
 afterAll(async () => {
   await removeImages();
-  await docker('rmi', '--force', `containai:${own}`).catch(() => undefined);
+  for (const own of owned) await docker('rmi', '--force', `containai:${own}`).catch(() => undefined);
 });
 
 /** A user with such a project, all of which is committed, and the agent that works in it. */
 async function projectOf({ packages, files }: Language, form: Form) {
   const list = ['postgresql-client', ...packages.split(' ').filter(Boolean)];
   const { packages: ofClaude } = catalog.claude!;
+  const own = `claude-${randomUUID().slice(0, 8)}`;
+  if (form === 'configured') owned.push(own);
   const ofUser = `[agents.${own}]\ncommand = ["claude-agent-acp"]\npackages = ${JSON.stringify(ofClaude)}\n[image]\napt = ${JSON.stringify(list)}\n${services}`;
   const config = `${modelConfig}[worktrees]\nper_session = true\n`;
   const agent = form === 'devcontainer' ? 'claude' : own;

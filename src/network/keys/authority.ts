@@ -2,10 +2,11 @@
  * The certificate authority by which containers take this machine for the hosts that get a key. Its key never leaves the
  * state folder and our memory; only containers of the same user trust it.
  */
-import { createPrivateKey, generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
+import { createPrivateKey, generateKeyPair, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
-import type { pki } from 'node-forge';
+import { promisify } from 'node:util';
+import type { asn1, pki } from 'node-forge';
 import { CaiError, messageOf } from '../../errors';
 import { ProcessLocks } from '../../system/process-lock';
 import { replaceFile } from '../../system/files/replace-file';
@@ -27,6 +28,8 @@ const renewMs = 30 * 86_400_000;
 const serverDays = 90;
 const limitMs = 10_000;
 const dayMs = 86_400_000;
+/** Of all hosts: a key takes a tenth of a second and more. */
+let keyOfHosts: Promise<KeyPair> | undefined;
 
 /** The authority of the user, if there is one. Fails with `CaiError('CONFIG')` if it cannot be read. */
 export function findAuthority(state: string): Identity | undefined {
@@ -59,7 +62,8 @@ export function authorityId({ cert }: Identity): string {
 /** An identity for one host, which those take for it who trust the authority. */
 export async function identityFor(host: string, authority: Identity): Promise<Identity> {
   const forge = await library();
-  const { cert, key } = newCertificate(forge, serverDays);
+  const { publicKey, privateKey } = await (keyOfHosts ??= newKey());
+  const cert = newCertificate(forge, publicKey, serverDays);
   const issuer = forge.pki.certificateFromPem(authority.cert);
   cert.setSubject([{ name: 'commonName', value: host.slice(0, 64) }]);
   cert.setIssuer(name);
@@ -70,7 +74,7 @@ export async function identityFor(host: string, authority: Identity): Promise<Id
     { name: 'subjectAltName', altNames: [{ type: 2, value: host }] },
     { name: 'authorityKeyIdentifier', keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes() },
   ]);
-  return signed(forge, { cert, key }, authority.key);
+  return { cert: signed(forge, cert, authority.key), key: privateKey };
 }
 
 function fileOf(state: string): string {
@@ -98,7 +102,8 @@ function read(path: string): Identity | undefined {
 
 async function makeAuthority(): Promise<Identity> {
   const forge = await library();
-  const { cert, key } = newCertificate(forge, authorityDays);
+  const { publicKey, privateKey } = await newKey();
+  const cert = newCertificate(forge, publicKey, authorityDays);
   cert.setSubject(name);
   cert.setIssuer(name);
   cert.setExtensions([
@@ -106,38 +111,49 @@ async function makeAuthority(): Promise<Identity> {
     { name: 'keyUsage', keyCertSign: true, cRLSign: true, critical: true },
     { name: 'subjectKeyIdentifier' },
   ]);
-  return signed(forge, { cert, key }, key);
+  return { cert: signed(forge, cert, privateKey), key: privateKey };
 }
 
 /** Loaded when it is wanted: most commands make no certificate. */
 const library = () => import('node-forge');
 type Library = Awaited<ReturnType<typeof library>>;
 
-/** A certificate that is not signed yet, and its private key. */
-interface Draft {
-  readonly cert: pki.Certificate;
-  readonly key: string;
-}
+/** As PEM. */
+type KeyPair = Awaited<ReturnType<typeof newKey>>;
 
-function newCertificate(forge: Library, days: number): Draft {
-  // Node makes keys in milliseconds, for which the library takes seconds.
-  const pair = generateKeyPairSync('rsa', {
+/** Node makes keys in a tenth of the library's time, and beside the connections that it serves. */
+async function newKey() {
+  return await promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
   });
-  const cert = forge.pki.createCertificate();
-  cert.publicKey = forge.pki.publicKeyFromPem(pair.publicKey);
+}
+
+/** A certificate that is not signed yet. */
+function newCertificate({ pki }: Library, publicKey: string, days: number): pki.Certificate {
+  const cert = pki.createCertificate();
+  cert.publicKey = pki.publicKeyFromPem(publicKey);
   // Positive: the first bit is that of the sign.
   cert.serialNumber = `01${randomBytes(15).toString('hex')}`;
   // Clocks in virtual machines may be late.
   cert.validity.notBefore = new Date(Date.now() - dayMs);
   cert.validity.notAfter = new Date(Date.now() + days * dayMs);
-  return { cert, key: pair.privateKey };
+  return cert;
 }
 
-/** `by`: the private key of whoever signs. */
-function signed({ pki, md }: Library, { cert, key }: Draft, by: string): Identity {
-  cert.sign(pki.privateKeyFromPem(by), md.sha256.create());
-  return { cert: pki.certificateToPem(cert), key };
+/** A certificate on its way through `sign`, which makes the part that is signed. The types of the library lack it. */
+type Draft = pki.Certificate & { readonly tbsCertificate: asn1.Asn1 };
+
+/** The certificate as PEM; `by`: the private key of whoever signs. */
+function signed({ pki, md, asn1 }: Library, cert: pki.Certificate, by: string): string {
+  // Node signs in a hundredth of the library's time.
+  const signature = () => {
+    const { tbsCertificate } = cert as Draft;
+    return sign('sha256', Buffer.from(asn1.toDer(tbsCertificate).getBytes(), 'latin1'), by).toString(
+      'latin1',
+    );
+  };
+  cert.sign({ sign: signature } as unknown as pki.rsa.PrivateKey, md.sha256.create());
+  return pki.certificateToPem(cert);
 }
