@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { authorityOf, identityFor, type Identity } from '../../../src/network/keys/authority';
 import { Editor } from '../../served/client/editor';
 import { ScriptedServer } from '../../served/client/scripted-server';
+import { certificate } from '../../support/certificate';
 import { cai, runInTerminal, userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';
 import type { Json } from '../../support/inbox';
@@ -94,9 +95,9 @@ describe('with TLS', () => {
   });
 
   test('the authority may be that of the configuration, and the client may show a certificate', async () => {
-    const own = await clientIdentity(authority);
-    server = new ScriptedServer({ tls: { ...host, ca: authority.cert, requestCert: true } });
-    const args = ['--client-cert', fileWith(own.cert), '--client-key', fileWith(own.key)];
+    const own = certificate();
+    server = new ScriptedServer({ tls: { ...host, ca: own.cert, requestCert: true } });
+    const args = ['--client-cert', own.certFile, '--client-key', own.keyFile];
     const config = `[network]\nca_file = "${fileWith(authority.cert)}"`;
     const env = { ...quiet, CAI_CONNECT_TOKEN: token };
     editor = new Editor([`https://localhost:${await server.listen()}`, ...args], env, config);
@@ -116,20 +117,6 @@ describe('with TLS', () => {
     expect(server.begun).toEqual([]);
   });
 });
-
-/** A certificate for a client. */
-async function clientIdentity({ cert: issuer, key }: Identity): Promise<Identity> {
-  const { pki, md } = (await import('node-forge')).default;
-  const keys = pki.rsa.generateKeyPair(2048);
-  const cert = pki.createCertificate();
-  cert.publicKey = keys.publicKey;
-  cert.serialNumber = '01';
-  cert.validity.notAfter.setFullYear(cert.validity.notBefore.getFullYear() + 1);
-  cert.setSubject([{ name: 'commonName', value: 'a client' }]);
-  cert.setIssuer(pki.certificateFromPem(issuer).subject.attributes);
-  cert.sign(pki.privateKeyFromPem(key), md.sha256.create());
-  return { cert: pki.certificateToPem(cert), key: pki.privateKeyToPem(keys.privateKey) };
-}
 
 describe('with a server', () => {
   let server: ScriptedServer;
