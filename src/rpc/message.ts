@@ -3,6 +3,7 @@
  * places are. It agrees with `JSON.parse` on what is valid JSON.
  */
 import { isUtf8 } from 'node:buffer';
+import { parsedUnlessLong } from '../system/unless';
 import { minus, nine, openBrace, openBracket, quote, smallN, zero } from './json/bytes';
 import { skipSpace } from './json/tokens';
 import { unquote } from './json/string';
@@ -132,10 +133,9 @@ export function bodyTextOf({ line, bodyStart, bodyEnd }: Message): string | unde
   return bodyStart < 0 ? undefined : line.toString('utf8', bodyStart, bodyEnd);
 }
 
-/** Params, result or error, parsed: only for rare or short messages. Throws the parser's error if nested too deeply. */
+/** Params, result or error, parsed unless that is too long: only for rare messages. */
 export function bodyOf(message: Message): unknown {
-  const text = bodyTextOf(message);
-  return text === undefined ? undefined : JSON.parse(text);
+  return parsedUnlessLong(bodyTextOf(message));
 }
 
 /** The first field of that kind. */

@@ -25,6 +25,14 @@ export function jsonUnlessDeep(value: object): string | undefined {
   return unlessFails(() => JSON.stringify(value));
 }
 
+/** Longer texts are not parsed, in characters: of 32 MiB of brackets the parser makes a gigabyte, in seconds. */
+const maxParsedLength = 1024 * 1024;
+
+/** The value of a text that is known to be JSON; `undefined` if it is too long to be parsed. */
+export function parsedUnlessLong(text: string | undefined): unknown {
+  return text === undefined || text.length > maxParsedLength ? undefined : JSON.parse(text);
+}
+
 /** What `look` finds; `undefined` if it fails, for whatever reason. */
 export function unlessFails<T>(look: () => T): T | undefined {
   try {

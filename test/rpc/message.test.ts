@@ -1,5 +1,5 @@
 import { planOf } from '../../src/rpc/json/wanted-places';
-import { fieldOf, scan, textOf, type Message, type Plans } from '../../src/rpc/message';
+import { bodyOf, fieldOf, scan, textOf, type Message, type Plans } from '../../src/rpc/message';
 
 /** Each side of the message wants something else. */
 const plans: Plans = {
@@ -194,6 +194,16 @@ describe('textOf and fieldOf', () => {
 
     expect(path && textOf(message, path)).toBe('é\n');
     expect(fieldOf(message, 'uri')).toBeUndefined();
+  });
+});
+
+describe('bodyOf', () => {
+  const text = (length: number): string => `"${'x'.repeat(length - 2)}"`;
+  const answer = (result: string): Message => read(`{"jsonrpc":"2.0","id":7,"result":${result}}`);
+
+  test('parses a megabyte, and nothing longer, which could take seconds and a gigabyte', () => {
+    expect(bodyOf(answer(text(2 ** 20)))).toHaveLength(2 ** 20 - 2);
+    expect(bodyOf(answer(text(2 ** 20 + 1)))).toBeUndefined();
   });
 });
 

@@ -22,6 +22,7 @@ import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';
 import { maxPages, pageParams, pageText, rowOf } from './list-page';
 import { childrenIn, inEditorsFolder, rememberRow, rememberedSessions } from './remembered-sessions';
 import { within } from '../../system/time-limit';
+import { objectOf, parsedUnlessLong } from '../../system/unless';
 import { isInside } from '../../system/paths/is-inside';
 
 /** How long a child may take for a page where others have sessions too, or memory has its own; in milliseconds. */
@@ -232,9 +233,9 @@ export class SessionList {
       const inRow: Edit[] = [];
       while (next < edits.length && edits[next]!.start < row.end) inRow.push(edits[next++]!);
       const text = editedText(page.line, row.start, row.end, inRow);
-      const info = JSON.parse(text) as Readonly<Record<string, unknown>> | null;
-      const id = info?.sessionId;
-      if (info === null || typeof id !== 'string' || ids.has(id)) continue;
+      const info = objectOf(parsedUnlessLong(text));
+      const id = info.sessionId;
+      if (typeof id !== 'string' || ids.has(id)) continue;
       const isHidden = this.host.workspaces !== undefined && records.recall(id) === undefined;
       if (isHidden || cameBefore(at.listed, id, at.page) || this.#isElsewhere(child, id, info.cwd)) continue;
       ids.add(id);

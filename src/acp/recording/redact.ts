@@ -9,20 +9,22 @@ import {
   comma,
   openBrace,
   openBracket,
+  planOf,
   quote,
   scalarEnd,
   skipSpace,
   stringEnd,
   unquote,
 } from '../../rpc/json';
-import { bodyOf, scan, type Message, type Plans } from '../../rpc/message';
+import { fieldOf, scan, type Message, type Plans } from '../../rpc/message';
+import { elicitationResult } from '../../rpc/protocol/fields';
 import { editedText, type Edit } from '../../rpc/splice';
-import { objectOf } from '../../system/unless';
 
 /** What stands in place of a secret. */
 export const redactedText = '<redacted>';
 
-const noPlans: Plans = { params: () => undefined, result: () => undefined, error: undefined };
+const formPlan = planOf(elicitationResult);
+const plans: Plans = { params: () => undefined, result: () => formPlan, error: undefined };
 
 /** Words, or escapes that could hide one, without which a line cannot hold a secret; nearly no line has any. */
 const suspicious =
@@ -82,7 +84,7 @@ type Rule =
 export function redact(line: Buffer): { readonly text: string; readonly isRedacted: boolean } {
   const text = line.toString('utf8');
   if (!suspicious.test(text)) return { text, isRedacted: false };
-  const message = scan(line, noPlans);
+  const message = scan(line, plans);
   if (message.kind === 'defect') return { text: redactedText, isRedacted: true };
   const edits = secretsOf(message);
   return { text: editedText(line, 0, line.length, edits), isRedacted: edits.length > 0 };
@@ -185,6 +187,5 @@ function shownOrigin(address: string): string | undefined {
 
 /** Whether a message answers a form; all that was filled in is secret. Source: ACP, elicitation. */
 function isFormResult(message: Message): boolean {
-  if (message.kind !== 'response' || message.isError) return false;
-  return 'action' in objectOf(bodyOf(message));
+  return message.kind === 'response' && fieldOf(message, 'elicitationAction') !== undefined;
 }

@@ -20,7 +20,7 @@ import type { Log } from '../../system/log';
 import { Walk, planOf, openBracket, type JsonObject } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { replacing, type Edit } from '../../rpc/splice';
-import { isObject, objectOf } from '../../system/unless';
+import { isObject, objectOf, parsedUnlessLong } from '../../system/unless';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
 const methodsPlan = planOf({
@@ -140,7 +140,7 @@ export class SignIn {
    * offered.
    */
   #forEditor(text: string, way: Way): string | undefined {
-    const method: unknown = JSON.parse(text);
+    const method = parsedUnlessLong(text);
     if (!isObject(method)) return undefined;
     const meta = objectOf(method._meta);
     const isTerminal = method.type === 'terminal';

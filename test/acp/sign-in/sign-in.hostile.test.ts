@@ -41,6 +41,12 @@ describe('SignIn, against an agent that means harm', () => {
     return JSON.parse(signedIn(signIn, JSON.stringify(methods), where)) as Json[];
   }
 
+  test('does not offer a method that is too long to be parsed', () => {
+    const long = { id: 'a', x: 'x'.repeat(2 ** 20) };
+
+    expect(offered([long, { id: 'b' }])).toEqual([{ id: 'b' }]);
+  });
+
   test.each([
     ['arguments that are text', { args: 'x' }],
     ['arguments that are numbers', { args: [1] }],

@@ -3,13 +3,13 @@
  * resume it become guests: they see what the agent says, may prompt, and are asked for permissions as the home is.
  */
 import { notificationLine, ownMessage, ownUpdateLine, resultLine, updateLine } from '../../../rpc/answer';
-import { bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
+import { bodyOf, bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
 import { ended, joined, withId } from '../../../rpc/splice';
 import { Outbox, type Keeper } from '../outbox';
 import type { CallOfSession, Home, Participant } from './participants';
 import { sharedQuestion, SharedQuestions } from './shared-questions';
 import { endingMethods, Transitions } from './transitions';
-import { isObject, jsonUnlessDeep, objectIn } from '../../../system/unless';
+import { isObject, jsonUnlessDeep, objectOf, parsedUnlessLong } from '../../../system/unless';
 
 const missing = 'Earlier messages of this session are not kept here. Load it again after this turn.';
 
@@ -149,21 +149,22 @@ export class LiveSession {
 
   /** One client has set an option: the answer, which tells what holds for all of them, is for the others, too. */
   #optionsSet(by: Participant, answer: Message): void {
-    const { configOptions } = objectIn(bodyTextOf(answer) ?? '') ?? {};
+    const { configOptions } = objectOf(bodyOf(answer));
     if (!Array.isArray(configOptions)) return;
     this.#changed(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
   }
 
   /** Agents need not say so themselves. */
   #modeSet(by: Participant, currentModeId: string): void {
-    const { modes } = objectIn(this.#opened ?? '') ?? {};
+    const { modes } = objectOf(parsedUnlessLong(this.#opened));
     const opened = isObject(modes) ? { modes: { ...modes, currentModeId } } : {};
     this.#changed(by, opened, { sessionUpdate: 'current_mode_update', currentModeId });
   }
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
   #changed(by: Participant, opened: object, update: object): void {
-    this.#opened &&= jsonUnlessDeep({ ...objectIn(this.#opened), ...opened }) ?? this.#opened;
+    const known = parsedUnlessLong(this.#opened);
+    if (known !== undefined) this.#opened = jsonUnlessDeep({ ...objectOf(known), ...opened }) ?? this.#opened;
     const said = jsonUnlessDeep(update);
     if (said !== undefined) this.#say(said, by);
   }

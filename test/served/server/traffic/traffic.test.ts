@@ -432,6 +432,7 @@ test('the mode that one client sets, the others see, also those that come later'
 test.each([
   ['that is none', '"x"'],
   ['without options', '{"configOptions":null}'],
+  ['that is too long to be parsed', `{"configOptions":["${'x'.repeat(2 ** 20)}"]}`],
   ['that is nested too deeply', `{"configOptions":[${'['.repeat(200_000)}${']'.repeat(200_000)}]}`],
 ])('an answer to an option %s passes as it is', (_, result) => {
   const { home, guest } = joined();
