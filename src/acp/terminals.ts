@@ -6,6 +6,7 @@ import { ownIdentity } from '../system/process-identity';
 import { CaiError, messageOf } from '../errors';
 import { requestLine, rpcErrorOf } from '../rpc/answer';
 import { bodyOf, fieldOf, stringOf, type Message } from '../rpc/message';
+import { OpenRequests } from '../rpc/open-requests';
 import { replacing, type Edit } from '../rpc/splice';
 import { RateLimit } from '../system/time-limit';
 import { objectOf } from '../system/unless';
@@ -40,7 +41,7 @@ export class Terminals implements SessionObserver {
   /** By the id that the editor gave. */
   readonly #terminals = new Map<string, Terminal>();
   /** Terminals that the editor was asked for and has not answered, by the id of the request. */
-  readonly #opening = new Map<string, Terminal>();
+  readonly #opening = new OpenRequests<Terminal>();
   readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
 
   constructor(
@@ -77,9 +78,8 @@ export class Terminals implements SessionObserver {
 
   /** Takes each answer of the editor to an agent's request, also if the agent has ended. */
   hear(answer: Message): void {
-    const terminal = this.#opening.get(answer.id!);
+    const terminal = this.#opening.take(answer.id!);
     if (terminal === undefined) return;
-    this.#opening.delete(answer.id!);
     const id = answer.isError ? undefined : terminalIdOf(answer);
     if (id === undefined) dropToken(this.options.host, terminal.token);
     else if (terminal.isOver) this.#release(id, terminal);
@@ -109,7 +109,7 @@ export class Terminals implements SessionObserver {
     });
     const requestId = passOn(editsOfCreate(message, hostCommand(token), folder));
     if (requestId === undefined) dropToken(host, token);
-    else this.#opening.set(requestId, { child, sessionId: editorId, token, isOver: false });
+    else this.#opening.add(requestId, { child, sessionId: editorId, token, isOver: false });
   }
 
   /** Refuses the id of another session's terminal. */
@@ -134,13 +134,13 @@ export class Terminals implements SessionObserver {
   }
 
   #countOf(child: WorkspaceChild): number {
-    const all = [...this.#terminals.values(), ...this.#opening.values()];
+    const all = [...this.#terminals.values(), ...this.#opening.all];
     return all.filter((each) => each.child === child).length;
   }
 
   #end(isOver: (terminal: Terminal) => boolean): void {
     for (const [id, terminal] of this.#terminals) if (isOver(terminal)) this.#release(id, terminal);
-    for (const terminal of this.#opening.values()) {
+    for (const terminal of this.#opening.all) {
       if (!isOver(terminal)) continue;
       terminal.isOver = true;
       dropToken(this.options.host, terminal.token);

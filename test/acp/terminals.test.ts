@@ -92,8 +92,8 @@ function call(session: AgentSession, method: string, params: Json): string | und
 }
 
 /** The editor answers. */
-function answer(id: string | undefined, outcome: Json): void {
-  const line = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: Number(id), ...outcome }));
+function answer(id: string | undefined, outcome: Json, writtenId = id): void {
+  const line = Buffer.from(`{"jsonrpc":"2.0","id":${writtenId},${JSON.stringify(outcome).slice(1)}`);
   terminals.hear(scan(line, { params: () => undefined, result: () => undefined, error: undefined }));
   core.requests.take(id!);
 }
@@ -199,6 +199,15 @@ describe('terminal/create', () => {
     now.mockRestore();
 
     expect(toAgent).toEqual([]);
+  });
+
+  test('gives the terminal also where the editor writes its id as another number', () => {
+    const session = newSession(newChild());
+    const id = call(session, 'terminal/create', { command: 'true' });
+
+    answer(id, { result: { terminalId: 't' } }, `${id}.0`);
+
+    expect(call(session, 'terminal/output', { terminalId: 't' })).toBeDefined();
   });
 
   test('leaves no order where the editor refuses, and where it cannot be asked', () => {
