@@ -133,8 +133,8 @@ export class RecordingRows {
     record: JsonObject,
   ): RecordingRow {
     const bytes = contentOf(record);
-    const begins = record.overlong === true ? 'a line above the limits' : record.begins;
-    if (bytes === undefined) return { ...about, side, kind: 'defect', text: beginning(String(begins)) };
+    const begins = typeof record.begins === 'string' ? record.begins : 'a line above the limits';
+    if (bytes === undefined) return { ...about, side, kind: 'defect', text: beginning(begins) };
     const message = scan(bytes, plans);
     const { kind, id, isError } = message;
     const text = textIn(message);

@@ -137,6 +137,7 @@ describe('rows', () => {
         '{"side":"from editor","line":"{}"}',
         '{"ms":1,"side":"from agent","child":1,"begins":"Traceback","bytes":9000}',
         '{"ms":1,"side":"from editor","overlong":true}',
+        '{"ms":1,"side":"from agent","begins":{"toString":1}}',
         '{"ms":1,"side":"from editor","base64":"/w=="}',
         say('from editor', { method: 'x' }),
         '{"ms":2,"event":"recording ended: too long"}',
@@ -149,9 +150,10 @@ describe('rows', () => {
       [4, 'damaged', '{"side":"from editor","line":"{}"}'],
       [5, 'defect', 'Traceback'],
       [6, 'defect', 'a line above the limits'],
-      [7, 'defect', '\ufffd'],
-      [8, 'notification', undefined],
-      [9, 'event', 'recording ended: too long'],
+      [7, 'defect', 'a line above the limits'],
+      [8, 'defect', '\ufffd'],
+      [9, 'notification', undefined],
+      [10, 'event', 'recording ended: too long'],
     ]);
   });
 
