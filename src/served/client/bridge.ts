@@ -159,7 +159,13 @@ export class Bridge {
     } else if (this.#refuse(message)) {
       // The server has its answer.
     } else if (message.kind === 'request') {
-      this.#pass(this.#asked.toEditor(message));
+      const line = this.#asked.toEditor(message);
+      if (line !== undefined) this.#pass(line);
+      else
+        this.#refuseServer(message.id!, {
+          code: rpcCode.internalError,
+          message: 'too many requests are open',
+        });
     } else if (message.method === '$/cancel_request') {
       this.#pass(this.#asked.cancelToEditor(message));
     } else {
@@ -178,9 +184,14 @@ export class Bridge {
     log.info({ method }, 'refused to the server: it may not use this machine (--trust-server)');
     if (id === undefined) return true;
     const told = { code: rpcCode.internalError, message: `the server's answer: ${error.message}` };
-    if (method !== '') this.remote.send(joined(errorLine(id, error)));
+    if (method !== '') this.#refuseServer(id, error);
     else if (this.#calls.take(id) !== undefined) this.#tell(errorLine(id, told));
     return true;
+  }
+
+  /** Nothing for a server that asks more and more, and takes no answers. */
+  #refuseServer(id: string, error: RpcError): void {
+    if (!this.remote.isCrowded) this.remote.send(joined(errorLine(id, error)));
   }
 
   #answerEditor(answer: Message): void {

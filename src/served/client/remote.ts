@@ -80,7 +80,7 @@ export class Remote {
 
   /** There is a connection, and it takes more. */
   get hasRoom(): boolean {
-    return this.#isOpen && !this.#isCrowded && !this.#isBehind;
+    return this.#isOpen && !this.isCrowded && !this.#isBehind;
   }
 
   /** Why there is no socket; undefined: there is one, or none is wanted. */
@@ -136,7 +136,8 @@ export class Remote {
     return this.#firstTimer !== undefined;
   }
 
-  get #isCrowded(): boolean {
+  /** More was sent than the server may have unproven. */
+  get isCrowded(): boolean {
     return this.#sent.bytes > this.options.maxUnprovenBytes;
   }
 
@@ -227,7 +228,7 @@ export class Remote {
     if (!this.#isOpen) return;
     while (this.#isBehind && !this.#link!.isFull) this.#link!.send(this.#sent.at(this.#next++)!);
     // More is taken when the server is known to have some of it.
-    if (this.#isCrowded && !this.#isBehind) this.#link!.ping();
+    if (this.isCrowded && !this.#isBehind) this.#link!.ping();
   }
 
   #ended(ending: Ending): void {

@@ -4,6 +4,9 @@ import { fieldOf, jsonOf, type Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
 import { joined, replacing, splice, withId } from '../../rpc/splice';
 
+/** So many requests of a server may be open: far more than any needs. */
+const maxOpen = 10_000;
+
 /** A request of the server that the editor has not answered. */
 interface Asked {
   readonly editorId: string;
@@ -19,9 +22,10 @@ export class ServerRequests {
 
   /**
    * A request of the server, as the editor gets it: under another id where the editor may still answer an earlier one
-   * under that id, since servers count from the same number each time.
+   * under that id, since servers count from the same number each time. Undefined: there are too many.
    */
-  toEditor(request: Message): Buffer {
+  toEditor(request: Message): Buffer | undefined {
+    if (this.#open.size + this.#withdrawn.size >= maxOpen) return undefined;
     const serverId = request.id!;
     const editorId = this.#withdrawn.find(serverId) === undefined ? serverId : newOwnId();
     this.#open.add(editorId, { editorId, serverId });

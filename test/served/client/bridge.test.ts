@@ -473,6 +473,20 @@ describe('what would act on the machine of the editor', () => {
     expect(await sentToEditor()).toEqual([]);
   });
 
+  test('is refused to a server that takes no answers until too many wait for it', async () => {
+    server = new ScriptedServer();
+    editor = new EditorHere(`ws://127.0.0.1:${await server.listen()}`, '[acp]\nqueue_to_agent = "1KiB"');
+    connection = await server.connection();
+    connection.setPaused(true);
+    for (let id = 1; id <= 100; id++) connection.send({ id, method: 'fs/read_text_file', params: {} });
+    await sentToEditor();
+
+    connection.setPaused(false);
+    editor.send({ method: '_end' });
+    await connection.inbox.next('_end');
+    expect(connection.inbox.takeAll().length).toBeLessThan(20);
+  });
+
   test('does not pass in what two parsers could read differently, and whoever waits for it is told', async () => {
     await start();
     const asked = editor.ask('session/list');

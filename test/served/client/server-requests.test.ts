@@ -32,7 +32,7 @@ describe('ServerRequests', () => {
     calls.toServer(answer('2'));
     expect(calls.withdrawAll()).toEqual(['1']);
 
-    const id = idOf(calls.toEditor(asked('1')));
+    const id = idOf(calls.toEditor(asked('1'))!);
     expect(id).toMatch(/^"cai-/);
     expect(calls.toEditor(asked('2'))).toEqual(asked('2').line);
     expect(calls.cancelToEditor(cancel('1')).toString()).toBe(
@@ -43,11 +43,22 @@ describe('ServerRequests', () => {
     expect(calls.toEditor(asked('1'))).toEqual(asked('1').line);
   });
 
+  test('are no more than 10,000, those included that were withdrawn', () => {
+    const calls = new ServerRequests();
+    for (let id = 1; id < 10_000; id++) calls.toEditor(asked(String(id)));
+    calls.withdrawAll();
+
+    expect(calls.toEditor(asked('"last"'))).toBeDefined();
+    expect(calls.toEditor(asked('"more"'))).toBeUndefined();
+    calls.toServer(answer('1'));
+    expect(calls.toEditor(asked('"more"'))).toBeDefined();
+  });
+
   test('withdraws requests by the ids that the editor knows', () => {
     const calls = new ServerRequests();
     calls.toEditor(asked('1'));
     calls.withdrawAll();
-    const id = idOf(calls.toEditor(asked('1')));
+    const id = idOf(calls.toEditor(asked('1'))!);
 
     expect(calls.withdrawAll()).toEqual([id]);
     expect(calls.toServer(answer(id))).toBeUndefined();
