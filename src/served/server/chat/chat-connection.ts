@@ -1,7 +1,8 @@
 /** A connection as a chat panel's client of ACP: requests with their answers, and what the agent says and asks. */
 import { errorLine, notificationLine, requestLine, resultLine } from '../../../rpc/answer';
+import { scan, type Message, type Plans } from '../../../rpc/message';
 import { joined } from '../../../rpc/splice';
-import type { JsonObject } from '../../../rpc/json';
+import { openBrace, openBracket, type JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
 import { isObject } from '../../../system/unless';
 import { textOfError } from '../../../rpc/protocol/refusals';
@@ -28,6 +29,10 @@ export interface ChatListener {
   /** A permission is needed no more: another client has answered, or the agent waits no longer. */
   withdrawn(id: string): void;
 }
+
+/** With more brackets, to parse a line would stop the server for seconds. */
+const maxBrackets = 500_000;
+const noPlans: Plans = { params: () => undefined, result: () => undefined, error: undefined };
 
 type Waiting = Readonly<{ resolve(result: JsonObject): void; reject(reason: Error): void }>;
 
@@ -68,6 +73,10 @@ export class ChatConnection implements Outlet {
   }
 
   send(line: Buffer): boolean {
+    if (hasTooMuch(line)) {
+      this.#leaveOut(scan(line, noPlans));
+      return true;
+    }
     const { id, method, params, result, error } = JSON.parse(line.toString()) as {
       readonly id?: number | string;
       readonly method?: string;
@@ -89,6 +98,12 @@ export class ChatConnection implements Outlet {
     this.#requests.clear();
   }
 
+  #leaveOut({ kind, id }: Message): void {
+    const error = { code: rpcCode.invalidRequest, message: 'the message has more parts than are read here' };
+    if (kind === 'response') this.#answered(Number(id), undefined, error);
+    else if (id !== undefined) this.#send(errorLine(id, error));
+  }
+
   #answered(id: number, result: JsonObject | null | undefined, error: JsonObject | null | undefined): void {
     const waiting = this.#requests.get(id);
     this.#requests.delete(id);
@@ -104,4 +119,11 @@ export class ChatConnection implements Outlet {
   #send(line: Buffer): void {
     this.connection.receive(joined(line));
   }
+}
+
+function hasTooMuch(line: Buffer): boolean {
+  if (line.length <= maxBrackets) return false;
+  let brackets = 0;
+  for (const c of line) if (c === openBracket || c === openBrace) brackets++;
+  return brackets > maxBrackets;
 }
