@@ -58,7 +58,7 @@ export class Elicitations {
     }
     edits.push(replacing(id, JSON.stringify(editorId)));
     pass(edits, (isAccepted) => {
-      if (!isAccepted) this.#table.end(child, agentId);
+      if (!isAccepted) this.#table.end(child, agentId, editorId);
     });
   }
 
@@ -108,11 +108,11 @@ export class ElicitationTable {
     return editorId;
   }
 
-  /** Ends an elicitation; returns the editor's id of it, if it was open. */
-  end(child: WorkspaceChild, agentId: string): string | undefined {
+  /** Ends an elicitation; returns the editor's id of it, if it was open. `only`: if that is the editor's id. */
+  end(child: WorkspaceChild, agentId: string, only?: string): string | undefined {
     const own = this.#byChild.get(child);
     const editorId = own?.get(agentId);
-    if (own === undefined || editorId === undefined) return undefined;
+    if (own === undefined || editorId === undefined || editorId !== (only ?? editorId)) return undefined;
     own.delete(agentId);
     this.#editorIds.delete(editorId);
     return editorId;

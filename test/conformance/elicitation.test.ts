@@ -170,6 +170,18 @@ describe('an elicitation', () => {
     expect(await sentBy(world, second.agent)).toEqual([]);
   });
 
+  test('E3 the completion of an elicitation passes though an earlier one of its id is declined later', async () => {
+    const earlier = await asked(first, 0, 'again');
+    const later = await asked(first, 1, 'again');
+    world.send({ id: later.id, result: { action: 'accept' } });
+    world.send({ id: earlier.id, result: { action: 'decline' } });
+    await Promise.all([first.agent.inbox.response(0), first.agent.inbox.response(1)]);
+
+    complete(first, 'again');
+
+    expect(await sentBy(world, first.agent)).toEqual([completed(later.elicitationId)]);
+  });
+
   test('E6 an elicitation is answered to the agent that asked', async () => {
     await asked(first, 0, 'e');
     const ofSecond = await asked(second, 0, 'e');
