@@ -31,6 +31,9 @@ An agent of the Agent Client Protocol on stdin and stdout, over Cursor's command
 CURSOR_AGENT_EXECUTABLE names the program, if it is not cursor-agent on the PATH.
 `;
 
+/** A longer message ends everything; `cai` passes 64 MiB, unless it is told otherwise. */
+const maxMessageBytes = 256 * 1024 * 1024;
+
 const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const adapters = '"auto", "native" or "stream-json"';
 /** What is answered without an editor. */
@@ -101,7 +104,8 @@ async function serveNative(
 /** Serves the editor until stdin ends or we are to end; then nothing that we have started runs any more. */
 async function serve(cursor: CursorAgent): Promise<void> {
   const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
-  const connection = cursor.app().connect(ndJsonStream(Writable.toWeb(process.stdout), input));
+  const output = Writable.toWeb(process.stdout);
+  const connection = cursor.app().connect(ndJsonStream(output, input, { maxMessageBytes }));
   const ended = new Promise<void>((resolve) => {
     for (const signal of endSignals) process.on(signal, () => resolve());
   });

@@ -179,7 +179,8 @@ describe('a turn', () => {
       { type: 'resource_link', uri, name: 'a b.ts' },
       { type: 'resource', resource: { uri: 'https://example.org/x', text: 'a ``` b' } },
     ]);
-    const refused = editor.prompt(sessionId, [{ type: 'image', data: '', mimeType: 'image/png' }]);
+    const data = 'x'.repeat(33 * 2 ** 20);
+    const refused = editor.prompt(sessionId, [{ type: 'image', data, mimeType: 'image/png' }]);
 
     await expect(refused).rejects.toMatchObject({
       code: -32602,
