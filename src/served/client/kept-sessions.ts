@@ -10,7 +10,7 @@ import { bodyOf, bodyTextOf, fieldOf, type Message } from '../../rpc/message';
 import { editedText } from '../../rpc/splice';
 import type { Log } from '../../system/log';
 import { objectOf } from '../../system/unless';
-import { reopenerOf } from '../../rpc/protocol/refusals';
+import { reopenerOf, textOfError } from '../../rpc/protocol/refusals';
 
 /** A request of the editor that the server has not answered. */
 export interface OpenCall {
@@ -153,7 +153,7 @@ export class KeptSessions {
     this.host.ask(method, session.params, (answer) => {
       if (answer.isError) {
         session.state = 'lost';
-        this.#fail(session, String(objectOf(bodyOf(answer)).message));
+        this.#fail(session, textOfError(bodyOf(answer)));
         return;
       }
       tellSessionState(session.id, answer, this.host.tell, this.host.log);

@@ -209,10 +209,13 @@ describe('a server that is started anew in the middle of a turn', () => {
     await start();
     await open('s1');
     await restart();
-    for (const reason of ['gone', 'still gone']) {
+    for (const [message, reason] of [
+      ['gone', 'gone'],
+      [{ toString: 1 }, 'the agent has failed, and does not say why'],
+    ] as const) {
       const answer = editor.request('session/prompt', { sessionId: 's1', prompt: [] });
       const { id } = await connection.inbox.next('session/resume');
-      connection.send({ id, error: { code: -32002, message: reason } });
+      connection.send({ id, error: { code: -32002, message } });
 
       const { error } = await answer;
       expect(error).toMatchObject({ code: -32603, data: { sessionId: 's1' } });
