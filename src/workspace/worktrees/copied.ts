@@ -30,7 +30,6 @@ export async function copyInto(paths: readonly string[], from: string, to: strin
       if (await isFree(to, path))
         await copy(posix.join(from, path), posix.join(to, path), posix.join(from, path), count);
     } catch (reason) {
-      if (errorCodeOf(reason) === 'ENOENT') continue;
       const why = reason instanceof CaiError ? reason.message : messageOf(reason);
       throw new CaiError(
         'WORKSPACE',
@@ -53,7 +52,16 @@ export async function isFree(root: string, path: string): Promise<boolean> {
   return (await lookAt(posix.join(folder, names.at(-1)!))) === undefined;
 }
 
+/** What is gone meanwhile, or has a name that is not UTF-8, is left out alone. */
 async function copy(from: string, to: string, top: string, count: Count): Promise<void> {
+  try {
+    await copyThere(from, to, top, count);
+  } catch (reason) {
+    if (errorCodeOf(reason) !== 'ENOENT') throw reason;
+  }
+}
+
+async function copyThere(from: string, to: string, top: string, count: Count): Promise<void> {
   const what = await lstat(from);
   count.files += 1;
   if (count.files > maxFiles) throw tooMuch();

@@ -47,6 +47,18 @@ test('copies a file that is mostly empty as one', async () => {
   expect(ends(to)).toEqual(ends(from));
 });
 
+test('leaves out what has a name that is not UTF-8, and copies what is beside it', async () => {
+  const names = ['a', 'b', 'c'];
+  for (const name of names) {
+    mkdirSync(join(from, 'all', name), { recursive: true });
+    writeFileSync(Buffer.from(join(from, 'all', name, '\xed'), 'latin1'), '');
+  }
+
+  await copyInto(['all'], from, to);
+
+  expect(readdirSync(join(to, 'all'), { recursive: true }).sort()).toEqual(names);
+});
+
 test('leaves what comes with the worktree', async () => {
   for (const folder of [from, to]) writeFileSync(join(folder, '.env'), folder);
   await copyInto(['.env'], from, to);
