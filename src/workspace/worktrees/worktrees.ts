@@ -19,6 +19,7 @@ import { recordName } from '../../system/state-folder';
 import { objectIn } from '../../system/unless';
 import { isAllowed } from '../allowed';
 import { allRecorded, forget, record, recorded } from '../records';
+import { gitlinksOf } from '../protect/git-layout';
 import { worktreesFolder } from '../refused-root';
 import type { Workspace } from '../root';
 import { copyInto } from './copied';
@@ -197,7 +198,11 @@ export async function changesIn(
     tipOf(git, branch),
     git.ask(['rev-parse', '--absolute-git-dir']),
   ]);
-  const isUncommitted = differs || (await isThere(posix.join(ownFolder, 'modules')));
+  const places = [
+    posix.join(ownFolder, 'modules'),
+    ...gitlinksOf(ownFolder).map((link) => posix.join(folder, link, '.git')),
+  ];
+  const isUncommitted = differs || (await Promise.all(places.map(isThere))).includes(true);
   const isMoved = head !== `refs/heads/${branch}` || tip !== base;
   const stray = ['rev-list', '--max-count=1', 'HEAD', '--not', '--branches', '--tags', '--remotes'];
   return { isUncommitted, isMoved, isStray: head === 'HEAD' && (await git.ask(stray)) !== '' };

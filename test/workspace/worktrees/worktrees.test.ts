@@ -100,6 +100,20 @@ describe('removeUnchanged', () => {
     expect(existsSync(worktree.folder)).toBe(true);
   });
 
+  test('leaves one with work in a repository that was cloned in the place of a submodule', async () => {
+    const commit = git(user.root, 'rev-parse', 'HEAD').trim();
+    git(user.root, 'update-index', '--add', '--cacheinfo', `160000,${commit},part`);
+    git(user.root, 'commit', '-q', '-m', 'part');
+    const worktree = await make();
+    const part = join(worktree.folder, 'part');
+    git(user.root, 'clone', '-q', '.', part);
+    git(part, 'switch', '-q', '--detach', commit);
+    user.write('file', 'two\n', part);
+
+    expect(await removeUnchanged(worktree, user.host)).toBe(false);
+    expect(readFileSync(join(part, 'file'), 'utf8')).toBe('two\n');
+  });
+
   test('takes ignored files for no change', async () => {
     const worktree = await make();
     user.write('node_modules/a', '', worktree.folder);
