@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import { parseEnv } from 'node:util';
 import { CaiError } from '../../../errors';
+import { quoted } from '../../../system/quoted';
 import { withTexts, type Json } from '../json';
 
 /** `$$`, `$NAME`, `${NAME}`, or with `-`, `?` or `+`, perhaps behind `:`, and text, in which one more can be. */
@@ -9,6 +10,8 @@ const form = /\$(?:\$|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?)([-?+])((?:[^{}]|\$\
 
 /** Longest text that all files and values together become: a short file can name a long value often. */
 const maxLength = 2 ** 20;
+/** Longest file with variables, in characters: somebody waits while it is parsed, with lines of one word for very long. */
+const maxFileLength = 2 ** 16;
 
 /** The text of a file; `undefined`: it does not exist. Fails with `CaiError('CONFIG')` for one outside the workspace. */
 export type Read = (path: string) => string | undefined;
@@ -26,7 +29,13 @@ export class Variables {
 
   /** What a file such as `.env` sets; `undefined`: it does not exist. Fails with `CaiError('CONFIG')`. */
   inFile(path: string): ReadonlyMap<string, string> | undefined {
-    const text = this.read(posix.resolve(this.folder, path));
+    const file = posix.resolve(this.folder, path);
+    const text = this.read(file);
+    if (text !== undefined && text.length > maxFileLength)
+      throw new CaiError(
+        'CONFIG',
+        `${quoted(file)} is longer than ${maxFileLength / 2 ** 10} KiB: shorten it`,
+      );
     return text === undefined
       ? undefined
       : new Map(Object.entries(parseEnv(this.#counted(text)) as Record<string, string>));

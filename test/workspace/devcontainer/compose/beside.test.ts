@@ -199,10 +199,16 @@ describe('servicesBeside', () => {
     });
   });
 
-  test('has only so much of such files', () => {
-    const service = { env_file: ['a.env', 'a.env', 'a.env'] };
+  test('has no file that takes long to parse', () => {
+    expect(one({ env_file: 'a.env' }, { '/w/a.env': 'A\n'.repeat(2 ** 15 + 1) }).notices).toEqual([
+      notStarted('"/w/a.env" is longer than 64 KiB: shorten it'),
+    ]);
+  });
 
-    expect(one(service, { '/w/a.env': `A=${'a'.repeat(400_000)}` }).notices).toEqual([
+  test('has only so much of such files', () => {
+    const service = { env_file: Array.from({ length: 17 }, () => 'a.env') };
+
+    expect(one(service, { '/w/a.env': `A=${'a'.repeat(63 * 1_024)}` }).notices).toEqual([
       notStarted('the variables of the Compose files stand for more than 1 MiB'),
     ]);
   });
