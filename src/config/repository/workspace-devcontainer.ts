@@ -125,9 +125,16 @@ function besideServices({ services, file }: Devcontainer, own: readonly Setting[
   return { settings, notices };
 }
 
+/** Of more development containers only the number is told: an agent can make many. */
+const maxNamed = 10;
+
 function choiceNotice(root: string, name: string | undefined): string[] {
   const names = devcontainerNames(root);
-  const list = names.map((each) => quoted(each)).join(', ');
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : '';
+  const list = `${names
+    .slice(0, maxNamed)
+    .map((each) => quoted(each))
+    .join(', ')}${more}`;
   if (name !== undefined)
     return [
       `"devcontainer.name" is ${quoted(name)}, which is no folder with a devcontainer.json in ${quoted(`${root}/.devcontainer`)}${list && `: choose one of ${list}`}`,

@@ -1,7 +1,6 @@
 /** Where the devcontainer.json of a workspace is. Source: Development Containers, "devcontainer.json". */
-import { lstatSync, readdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { unlessFails } from '../../system/unless';
+import { lookAt, namesIn } from '../../system/paths/look-inside';
 
 const folder = '.devcontainer';
 const fileName = 'devcontainer.json';
@@ -19,9 +18,9 @@ export function devcontainerFiles(root: string): string[] {
   return [...usualFiles(root), ...devcontainerNames(root).map((name) => namedFile(root, name))];
 }
 
-/** The names among which the user can choose, sorted. */
+/** The names among which the user can choose, sorted; none of very many: an agent may have made them. */
 export function devcontainerNames(root: string): string[] {
-  const names = unlessFails(() => readdirSync(posix.join(root, folder))) ?? [];
+  const names = namesIn(root, folder) ?? [];
   return names.filter((name) => isThere(namedFile(root, name))).sort();
 }
 
@@ -34,5 +33,5 @@ function namedFile(root: string, name: string): string {
 }
 
 function isThere(file: string): boolean {
-  return unlessFails(() => lstatSync(file)) !== undefined;
+  return lookAt('/', file) !== undefined;
 }

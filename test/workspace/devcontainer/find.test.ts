@@ -1,4 +1,6 @@
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { mostNames } from '../../../src/system/paths/look-inside';
 import {
   devcontainerFiles,
   devcontainerNames,
@@ -28,5 +30,12 @@ describe('findDevcontainer', () => {
     expect(findDevcontainer(root, 'c')).toBeUndefined();
     expect(devcontainerNames(root)).toEqual(['a', 'b']);
     expect(devcontainerFiles(root)).toHaveLength(4);
+  });
+
+  test('does not look at very many, which an agent can make', () => {
+    const root = newRoot({ '.devcontainer/a/devcontainer.json': '{}' });
+    for (let i = 0; i < mostNames; i += 1) symlinkSync('a', join(root, `.devcontainer/b${i}`));
+
+    expect(devcontainerNames(root)).toEqual([]);
   });
 });
