@@ -234,7 +234,9 @@ function entriesOf(
   const [version, count] = [index.readUInt32BE(4), index.readUInt32BE(8)];
   if (version < 2 || version > 4) return [];
   const [links, hidden]: [string[], string[]] = [[], []];
-  let before = Buffer.alloc(0);
+  /** The path of version 4, of which each entry has the end: copied as a whole, long ones would take long. */
+  const path = Buffer.alloc(maxPathBytes);
+  let length = 0;
   let start = 12;
   for (let i = 0; i < count; i += 1) {
     const flags = start + 40 + hashBytes;
@@ -242,15 +244,15 @@ function entriesOf(
     const isExtended = (index[flags]! & extended) !== 0;
     let at = flags + (isExtended ? 4 : 2);
     let kept = 0;
-    if (version === 4) [kept, at] = stripped(index, at, before.length);
+    if (version === 4) [kept, at] = stripped(index, at, length);
     const end = index.indexOf(0, at);
     if (end < 0 || kept + end - at > maxPathBytes) break;
     const isLink = (index.readUInt32BE(start + 24) & kindMask) === gitlink;
-    if (version === 4) before = Buffer.concat([before.subarray(0, kept), index.subarray(at, end)]);
+    if (version === 4) length = kept + index.copy(path, kept, at, end);
     const isHidden =
       (index[flags]! & unchanged) !== 0 || (isExtended && !isSparse && (index[flags + 2]! & skipped) !== 0);
     if (isLink || isHidden) {
-      const name = (version === 4 ? before : index.subarray(at, end)).toString();
+      const name = (version === 4 ? path.subarray(0, length) : index.subarray(at, end)).toString();
       if (isLink && links.length < mostLinks) links.push(name);
       if (isHidden && hidden.length < mostLinks) hidden.push(name);
     }

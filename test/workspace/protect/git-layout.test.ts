@@ -115,6 +115,29 @@ describe('gitlinksIn', () => {
     expect(gitlinksIn(root)).toEqual(all);
   });
 
+  test('takes no longer for long paths of version 4 than for short ones', () => {
+    git(root, 'init', '-q');
+    const index = (length: number) => {
+      const first = Buffer.alloc(64 + length);
+      first.fill('a', 63, 63 + length);
+      const same = Buffer.alloc(64);
+      return Buffer.concat([
+        Buffer.from('DIRC\0\0\0\x04\0\x0f\0\0'),
+        first,
+        ...Array<Buffer>(100_000).fill(same),
+      ]);
+    };
+    const usFor = (length: number) => {
+      writeFileSync(join(root, '.git/index'), index(length));
+      const before = process.cpuUsage();
+      gitlinksIn(root);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const least = (length: number) => Math.min(...[1, 2, 3].map(() => usFor(length)));
+    expect(least(4_000)).toBeLessThan(2.5 * least(1));
+  });
+
   test('reads version 3, which has longer entries', () => {
     fill();
     writeFileSync(join(root, 'a-new-one'), '');
