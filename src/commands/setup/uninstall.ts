@@ -162,7 +162,9 @@ async function removeFolder(folder: string, host: Host): Promise<void> {
     await removeBut(real, kept, host);
     throw new Error('it has what was said to stay; all else in it is gone');
   }
-  await removeTree(folder, host);
+  // Of a link, "rm" would leave what it leads to.
+  await removeTree(real, host);
+  if (real !== folder) await removeTree(folder, host);
 }
 
 /** Removes what is in a folder, but for some paths below it; all are real paths. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { join } from 'node:path';
 import * as selection from '../../../src/commands/containers/selection';
 import { removalOf } from '../../../src/commands/setup/uninstall';
@@ -46,6 +46,17 @@ test('removes what is remembered and what stands in editors, and keeps the confi
   expect(existsSync(state)).toBe(false);
   expect(readFileSync(zed, 'utf8')).toBe(settings);
   expect(existsSync(user.file)).toBe(true);
+});
+
+test('removes what is remembered in a folder that a link leads to', async () => {
+  const { user, state } = await used();
+  const real = join(newFolder(), 'state');
+  renameSync(state, real);
+  symlinkSync(real, state);
+
+  await runHere(['uninstall', '--yes'], user);
+
+  expect([state, real].map((each) => existsSync(each))).toEqual([false, false]);
 });
 
 test('names what setup has kept of settings that somebody has changed since', async () => {
