@@ -85,8 +85,9 @@ export class Snapshot {
     const info = this.#look(path);
     if (info?.isFile() === true && isWanted(path)) this.addFile(path);
     if (info?.isDirectory() !== true || posix.basename(path) === '.git' || !isEntered(path)) return;
-    if (!isInside(realpathSync(path), this.#root)) throw this.#outside(path);
-    for (const name of readdirSync(path).sort()) this.addAll(posix.join(path, name), isWanted, isEntered);
+    const [real, names] = reading(quoted(path), () => [realpathSync(path), readdirSync(path)] as const);
+    if (!isInside(real, this.#root)) throw this.#outside(path);
+    for (const name of names.sort()) this.addAll(posix.join(path, name), isWanted, isEntered);
   }
 
   /**

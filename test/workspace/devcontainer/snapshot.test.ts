@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Snapshot } from '../../../src/workspace/devcontainer/snapshot';
 import { newFolder } from '../../support/temp-folder';
@@ -24,6 +24,15 @@ describe('Snapshot', () => {
     expect(readFileSync(join(copy, 'a/run.sh'), 'utf8')).toBe('old');
     expect(statSync(join(copy, 'a/run.sh')).mode & 0o111).toBe(0o111);
     expect(statSync(join(copy, 'b.txt')).mode & 0o111).toBe(0);
+  });
+
+  test('fails for a folder that cannot be read', () => {
+    const root = newRoot({ 'a/b': '' });
+    jest.spyOn(fs, 'readdirSync').mockImplementationOnce(() => {
+      throw Object.assign(new Error('permission denied'), { code: 'EACCES' });
+    });
+
+    expect(() => all(root)).toThrow('cannot be read: permission denied');
   });
 
   test('has a digest that names, contents and rights change', () => {
