@@ -33,7 +33,7 @@ const settings = [
 ];
 
 /** How long git may take to look at something, in milliseconds: what it reads may be a pipe. */
-const lookMs = 60_000;
+export const lookMs = 60_000;
 /** How long it may take to write the files of a work tree, in milliseconds. */
 export const writeMs = 10 * 60_000;
 

@@ -13,7 +13,7 @@ import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { isThere } from '../../system/real-path';
 import type { WorkingGit } from '../../workspace/git';
-import { HostGit } from '../../workspace/host-git';
+import { HostGit, lookMs } from '../../workspace/host-git';
 
 /** A repository of which a copy can be made. */
 export class Repository {
@@ -21,16 +21,18 @@ export class Repository {
     private readonly git: HostGit,
     /** What git is told besides. */
     private readonly options: Parameters<HostGit['start']>[1] = {},
+    /** How long each look may take, in milliseconds; absent: for ever. */
+    private readonly limitMs?: number,
   ) {}
 
   /** Rejects with `CaiError('WORKSPACE')` for a folder that is no root of a work tree, or one that cannot be copied. */
-  static async at(root: string, host: Host): Promise<Repository> {
+  static async at(root: string, host: Host, limitMs = lookMs): Promise<Repository> {
     if (!(await isThere(posix.join(root, '.git'))))
       throw refusal(
         root,
         'is in no folder that pods can mount, and only the root of a git repository can be copied for them: run "git init" there, or name the folder and its volume in [[kubernetes.volumes]] of your config.toml',
       );
-    const found = new Repository(await HostGit.at(root, host));
+    const found = new Repository(await HostGit.at(root, host, limitMs), {}, limitMs);
     // Git itself reads what links in its folder lead to.
     await found.checkOwn();
     return found;
@@ -51,8 +53,9 @@ export class Repository {
     throw refusal(this.root, `cannot be copied, because ${quoted(stray)} leads elsewhere: ${remedy}`);
   }
 
-  start(args: readonly string[]): WorkingGit {
-    return this.git.start(args, this.options);
+  /** `limitMs`: default: none. */
+  start(args: readonly string[], limitMs?: number): WorkingGit {
+    return this.git.start(args, { ...this.options, ...(limitMs !== undefined && { limitMs }) });
   }
 
   /** The same, for objects that a stranger has made: git takes no more memory for one of them than that. */
@@ -61,9 +64,12 @@ export class Repository {
     return new Repository(this.git, { config, env: { GIT_ALLOC_LIMIT: '256m' } });
   }
 
-  /** What git prints on that input, a character for each byte. Rejects as `WorkingGit.ended`. */
+  /**
+   * What git prints on that input, a character for each byte. Rejects as `WorkingGit.ended`, also where git takes too long
+   * to look, as at a pipe.
+   */
   async ask(args: readonly string[], input: string | Readable = ''): Promise<string> {
-    const git = this.start(args);
+    const git = this.start(args, this.limitMs);
     const giving = pipeline(typeof input === 'string' ? Readable.from([input]) : input, git.stdin);
     // What was wrong shows in how git ends.
     giving.catch(() => undefined);

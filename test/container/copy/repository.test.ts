@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -103,4 +104,11 @@ test('looking at the files runs no filter and no monitor', async () => {
 
   expect(differing.map(({ name }) => name)).toEqual(['.gitattributes']);
   expect(existsSync(join(home, 'sprung'))).toBe(false);
+});
+
+test.each(['.gitignore', '.git/packed-refs'])('a pipe in the place of %s is not waited for', async (file) => {
+  execFileSync('mkfifo', [join(root, file)]);
+  const host = new Host({ HOME: home, PATH: process.env.PATH });
+
+  await expect(Repository.at(root, host, 1_000).then(stateOf)).rejects.toThrow('look for a pipe');
 });
