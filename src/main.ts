@@ -57,7 +57,10 @@ function direct({ env, cwd }: Host): Host {
 }
 
 /** Says on stderr what ended the command; returns its exit status. A bug keeps its stack. */
-function report(error: unknown): number {
+function report(thrown: unknown): number {
+  const isWithoutFolder = (thrown as { readonly syscall?: unknown } | undefined)?.syscall === 'uv_cwd';
+  const gone = 'the current folder is gone: go to another one';
+  const error = isWithoutFolder ? new errors.CaiError('WORKSPACE', gone) : thrown;
   if (!(error instanceof errors.CaiError)) throw error;
   const prefix = error.code === 'UNSUPPORTED_AGENT' ? '' : 'cai: ';
   process.stderr.write(`${prefix}${printable(error.message)}\n`);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
@@ -22,6 +23,11 @@ describe('cai', () => {
     expect(status).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toBe(`cai: "${command}" is not a command: see "cai --help"\n`);
+  });
+
+  test('says that the folder that it runs in is gone', () => {
+    const { stderr } = spawnSync('sh', ['-c', 'rmdir "$PWD" && exec "$0" review', cai], { cwd: newFolder() });
+    expect(String(stderr)).toBe('cai: the current folder is gone: go to another one\n');
   });
 
   test('without a build names the command that builds it', async () => {

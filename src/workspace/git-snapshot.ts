@@ -18,6 +18,7 @@ import type { Host } from '../system/host';
 import { makeFolder } from '../system/files/make-folder';
 import { readRegularFile } from '../system/paths/read-regular-file';
 import { realOrSame } from '../system/real-path';
+import { writeState } from '../system/state-folder';
 import { unlessFails } from '../system/unless';
 import { maxConfigBytes } from './protect/git-layout';
 
@@ -39,11 +40,17 @@ export function snapshotOf(common: string, { folders: { state } }: Host): string
   const place = posix.join(all, name);
   const now = new Date();
   if (unlessFails(() => (utimesSync(place, now, now), true)) === true) return place;
+  writeState(state, all, () => makeIn(all, place, common, config));
+  return place;
+}
+
+function makeIn(all: string, place: string, common: string, config: Buffer): void {
+  const now = Date.now();
   makeFolder(all);
   for (const each of readdirSync(all))
     unlessFails(() => {
       const old = posix.join(all, each);
-      if (statSync(old).mtimeMs < now.getTime() - unusedMs) rmSync(old, { recursive: true });
+      if (statSync(old).mtimeMs < now - unusedMs) rmSync(old, { recursive: true });
     });
   const fresh = mkdtempSync(`${place}-`);
   for (const each of shared) symlinkSync(posix.join(common, each), posix.join(fresh, each));
@@ -55,5 +62,4 @@ export function snapshotOf(common: string, { folders: { state } }: Host): string
     rmSync(fresh, { recursive: true });
     statSync(place);
   }
-  return place;
 }

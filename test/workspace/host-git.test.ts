@@ -15,6 +15,14 @@ beforeEach(() => {
 });
 const hasRun = (): boolean => existsSync(join(user.folder, 'mark'));
 
+test('fails with what to do where the state folder cannot be written', async () => {
+  const { state } = user.host.folders;
+  mkdirSync(join(state, '..'), { recursive: true });
+  writeFileSync(state, '');
+
+  await expect(HostGit.at(user.root, user.host)).rejects.toThrow('or set XDG_STATE_HOME to such a folder');
+});
+
 /** Makes a worktree in which an agent changes and commits a file, and merges it. */
 async function goThrough(): Promise<void> {
   const { host, root } = user;

@@ -12,6 +12,7 @@ import { nearest } from '../../config/nearest';
 import { ownValue } from '../../config/own-property';
 import { CaiError, messageOf } from '../../errors';
 import { printable, quoted } from '../../system/quoted';
+import { writing } from '../../system/unless';
 import { findWorkspace } from '../../workspace/root';
 import { runInteractive } from '../acp/agent-on-terminal';
 import { common, declare, unknownWord } from '../support/command';
@@ -136,7 +137,7 @@ async function edit(host: Host): Promise<number> {
   const file = configFileOf(host);
   // Before somebody has edited it for nothing.
   checkWrittenPath(host, file, 'change it by hand');
-  const folder = mkdtempSync(join(tmpdir(), 'cai-config-'));
+  const folder = writing(tmpdir(), () => mkdtempSync(join(tmpdir(), 'cai-config-')));
   try {
     const draft = join(folder, 'config.toml');
     let before = readIfThere(file);

@@ -10,7 +10,7 @@ import { buildSettings } from './build-settings';
 import type { Devcontainer, LocalEnv } from './devcontainer';
 import { makeFolder } from '../../system/files/make-folder';
 import { isRunning, ownIdentity } from '../../system/process-identity';
-import { unlessFails } from '../../system/unless';
+import { unlessFails, writing } from '../../system/unless';
 
 /** Where Docker's own programs find the engine. */
 export interface EngineEndpoint {
@@ -56,7 +56,7 @@ export async function buildDevcontainer(
   onLine: (line: string) => void,
 ): Promise<void> {
   const { devcontainer, localEnv, labels, usesHostNetwork } = build;
-  const folder = mkdtempSync(join(tmpdir(), prefix));
+  const folder = writing(tmpdir(), () => mkdtempSync(join(tmpdir(), prefix)));
   try {
     writeFileSync(join(folder, ownerFile), ownIdentity());
     const place = (name: string) => {

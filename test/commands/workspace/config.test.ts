@@ -239,6 +239,12 @@ describe('changes of the own file', () => {
     expect(readFileSync(user.file, 'utf8')).toBe(comment.replace('ask', 'open'));
   });
 
+  test('no draft is made where there is no place for one', async () => {
+    const env = { ...user.env, TMPDIR: '/no/such/folder' };
+    const { stderr } = await runCli(['config', 'edit'], { ...user, cwd: root, env });
+    expect(stderr).toBe('cai: /no/such/folder cannot be written: no such file or directory\n');
+  });
+
   test.each([
     ['what cannot be', 'sed -i s/ask/often/', 2, 'must be "ask" or "listed" or "open"\n'],
     ['no change', 'true', 0, 'stays as it is\n'],
