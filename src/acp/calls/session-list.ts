@@ -124,7 +124,9 @@ export class SessionList {
       if (found === undefined) continue;
       const child =
         'child' in found ? found.child : this.children.usable().find(({ root }) => root === found.root);
-      if (child !== undefined) groups.set(child, [...(groups.get(child) ?? []), found.agentId]);
+      if (child === undefined) continue;
+      if (!groups.has(child)) groups.set(child, []);
+      groups.get(child)!.push(found.agentId);
     }
     return groups;
   }
