@@ -62,6 +62,7 @@ const loadedByCai = {
 /**
  * Parts of Node that are slow to load are loaded when one of their names is used: an editor that waits mostly needs none of
  * them. ssh2 looks at zlib as soon as it is loaded, and has agents of HTTP: it is never asked to compress, nor for those.
+ * docker-modem has a way over SSH of its own, which would load ssh2 for all that ask an engine: ours is another.
  */
 const lateParts = {
   name: 'parts of Node that are loaded late',
@@ -74,6 +75,9 @@ const lateParts = {
       return { path: isUnused ? 'unused' : `node:${parts.exec(path)[1]}`, namespace: 'late' };
     });
     onResolve({ filter: /^\.\/http-agents\.js$/ }, () => ({ path: 'unused', namespace: 'late' }));
+    onResolve({ filter: /^\.\/ssh$/ }, ({ importer }) =>
+      importer.includes('/node_modules/docker-modem/') ? { path: 'unused', namespace: 'late' } : undefined,
+    );
     onLoad({ filter: /.*/, namespace: 'late' }, async ({ path }) => {
       if (path === 'unused')
         return { contents: 'exports.constants = {}; exports.createInflate = () => ({ _handle: {} });' };
