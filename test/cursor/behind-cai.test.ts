@@ -126,7 +126,7 @@ describe('a command line with "acp" of its own', () => {
     ['stream-json', true, 'models'],
   ])('is not asked with adapter = "%s"', async (adapter, isThere, start) => {
     const place = isThere ? withAcp() : new Place();
-    await open(place, undefined, `[restart]\nfirst_delay = "0s"\n[agents.cursor]\nadapter = "${adapter}"\n`);
+    await open(place, undefined, `[restart]\nattempts = 1\n[agents.cursor]\nadapter = "${adapter}"\n`);
 
     await editor.session().catch(() => undefined);
 
