@@ -192,21 +192,24 @@ describe.each([
     return shown;
   }
 
-  inShell('completes commands and arguments, and files where nothing else is known', async () => {
-    const shown = await typed(`cai comple\t${shell.slice(0, 2)}\t\ncai replay rec\t`);
+  inShell(
+    'completes commands and arguments, files where nothing else is known, and a workspace with quotes',
+    async () => {
+      const root = join(realpathSync(newFolder()), 'my shop');
+      mkdirSync(root);
+      record(new Host(user.env!).folders.state, 'roots', root, root);
+      const lines = [
+        `cai comple\t${shell.slice(0, 2)}\t`,
+        'cai replay rec\t',
+        `cai network -w ${root.slice(0, -' shop'.length)}\t`,
+      ];
 
-    // The command that was completed prints the script.
-    expect(shown).toMatch(/^complete -o default|^#compdef cai|^function __cai/m);
-    expect(shown).toContain('cai: recorded');
-  });
+      const shown = await typed(lines.join('\n'));
 
-  inShell('quotes a workspace', async () => {
-    const root = join(realpathSync(newFolder()), 'my shop');
-    mkdirSync(root);
-    record(new Host(user.env!).folders.state, 'roots', root, root);
-
-    expect(await typed(`cai network -w ${root.slice(0, -' shop'.length)}\t\n`)).toContain(
-      `decides, in "${root}", agent claude`,
-    );
-  });
+      // The command that was completed prints the script.
+      expect(shown).toMatch(/^complete -o default|^#compdef cai|^function __cai/m);
+      expect(shown).toContain('cai: recorded');
+      expect(shown).toContain(`decides, in "${root}", agent claude`);
+    },
+  );
 });

@@ -23,14 +23,18 @@ const manifests: Readonly<Record<string, Readonly<Record<string, unknown>> & { r
         ...{ [otherLibc]: '1.0.0', [unpublished]: '1.0.0', [other]: '1.0.0' },
       },
     },
+    alone: { optionalDependencies: { [native]: 'npm:renamed@1.0.0' } },
     renamed: { os: [process.platform], cpu: [process.arch] },
     [otherLibc]: { os: [process.platform], libc: ['musl'] },
     [unpublished]: { version: '0.9.0', os: [process.platform], libc: ['musl'] },
     [other]: { os: [process.platform], cpu: ['mips'] },
   };
 
-/** Installs the agent from a registry that does not have the archive of the native package for the first `refused` times. */
-async function install(refused: number) {
+/**
+ * Installs an agent, `agent` or `alone`, from a registry that does not have the archive of the native package for the first
+ * `refused` times.
+ */
+async function install(refused: number, agent = 'agent') {
   let asked = 0;
   const server = createServer((from, to) => {
     const name = decodeURIComponent(from.url!.slice(1));
@@ -45,9 +49,10 @@ async function install(refused: number) {
     HOME: newFolder(),
     npm_config_registry: `http://127.0.0.1:${port}/`,
     npm_config_cache: newFolder(),
+    npm_config_update_notifier: 'false',
   };
   const ended = await new Promise<{ code: unknown; stderr: string }>((resolve) =>
-    execFile(process.execPath, [program, folder, 'agent@1.0.0'], { env }, (error, _stdout, stderr) =>
+    execFile(process.execPath, [program, folder, `${agent}@1.0.0`], { env }, (error, _stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stderr }),
     ),
   );
@@ -79,7 +84,7 @@ test('tries once more where npm has left out a package for this platform', async
 });
 
 test('fails, and names the package, where npm leaves it out again', async () => {
-  const { code, stderr } = await install(2);
+  const { code, stderr } = await install(2, 'alone');
 
   expect(code).toBe(1);
   expect(stderr).toContain('cai: npm left out renamed@1.0.0, which is needed here');
