@@ -48,10 +48,10 @@ describe('an editor that does not read', () => {
   });
 
   test.each(['SIGTERM', 'stdin'])('L6 can end the proxy all the same, by %s', async (how) => {
-    const flood = await startFlood({ env: hastened });
+    const flood = await startFlood({ config: '[acp]\nqueue_to_editor = "1MiB"', env: hastened });
     world = flood.world;
     world.process.stdout.pause();
-    askForFlood(world, flood.sessionId, 4_000, 8_000);
+    askForFlood(world, flood.sessionId, 1_000, 8_000);
     await untilIdle(world.process.pid!, flood.agentPid);
     if (how === 'SIGTERM') world.process.kill('SIGTERM');
     else world.process.stdin.end();

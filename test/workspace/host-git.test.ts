@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
 import { rememberAgentFolders } from '../../src/system/paths/agent-folders';
@@ -139,8 +148,9 @@ test('what comes into the configuration once that was looked at is not run', asy
 
 test('what git prints is limited', async () => {
   const long = join(user.folder, 'long');
-  writeFileSync(long, Buffer.alloc(65 * 2 ** 20));
-  const blob = git(user.root, 'hash-object', '-w', long);
+  writeFileSync(long, '');
+  truncateSync(long, 65 * 2 ** 20);
+  const blob = git(user.root, '-c', 'core.compression=1', 'hash-object', '-w', long);
 
   const asked = (await HostGit.at(user.root, user.host)).ask(['cat-file', 'blob', blob.trim()]);
 

@@ -121,14 +121,17 @@ describe('a connection', () => {
   });
 
   test('is over if the server sends more than is taken, which is told with the limit', async () => {
-    const connection = await start({});
+    server = new ScriptedServer();
+    const config = '[acp]\nmax_line_to_editor = "1MiB"';
+    editor = new Editor([`ws://127.0.0.1:${await server.listen()}`], {}, config);
+    const connection = await server.connection();
     const id = editor.ask('_ask');
     await connection.inbox.next('_ask');
-    connection.send({ method: '_long', params: { pad: 'x'.repeat(33 * 2 ** 20) } });
+    connection.send({ method: '_long', params: { pad: 'x'.repeat(2 * 2 ** 20) } });
 
     expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
     await server.connection(2);
-    expect(editor.stderr).toContain('more than the 32 MiB of acp.max_line_to_editor');
+    expect(editor.stderr).toContain('more than the 1 MiB of acp.max_line_to_editor');
   });
 
   test('is over if the server has more messages than were sent', async () => {
@@ -202,11 +205,11 @@ describe('who is slow', () => {
     const connection = await server.connection();
     connection.setPaused(true);
 
-    const count = 1_500;
+    const count = 1_000;
     for (let number = 1; number <= count; number++) editor.ask('_ask', { pad: 'x'.repeat(20_000) });
     await untilIdle(editor.process.pid!);
     // What waits here is not in its memory.
-    expect(editor.process.stdin.writableLength).toBeGreaterThan(10 * 2 ** 20);
+    expect(editor.process.stdin.writableLength).toBeGreaterThan(4 * 2 ** 20);
     connection.setPaused(false);
 
     await connection.inbox.next(({ id }) => id === count);
@@ -230,11 +233,11 @@ describe('who is slow', () => {
     await connection.inbox.next('_ask');
     editor.process.stdout.pause();
 
-    const count = 1_500;
+    const count = 1_000;
     for (let number = 1; number <= count; number++)
       connection.send({ method: '_say', params: { number, pad: 'x'.repeat(20_000) } });
     await untilIdle(editor.process.pid!);
-    expect(connection.waitingBytes).toBeGreaterThan(10 * 2 ** 20);
+    expect(connection.waitingBytes).toBeGreaterThan(4 * 2 ** 20);
     editor.process.stdout.resume();
 
     await editor.inbox.next(({ params }) => (params as Json).number === count);
