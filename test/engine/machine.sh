@@ -2,8 +2,8 @@
 # Makes a Debian 12 machine ready for the engine tests. As root:
 #
 #   machine.sh start   packages, the ordinary users `cai-test` and `cai-test-second`, as whom two test files at a
-#                      time run `cai`, `cai-test-other`, who attacks, an engine of its own, the base image;
-#                      what is there already is used
+#                      time run `cai`, `cai-test-third` for a suite beside which nothing else runs, `cai-test-other`,
+#                      who attacks, an engine of its own, the base image; what is there already is used
 #   machine.sh env     prints what the tests need to know, for `eval`
 #   machine.sh renew   puts a new engine in the place of one that hangs, and tells what that one was doing; does
 #                      nothing to one that works
@@ -252,6 +252,7 @@ start() {
   make_user "$user-other" "$((uid + 1))"
   # The engine answers that group.
   make_user "$user-second" "$((uid + 2))" "$user"
+  make_user "$user-third" "$((uid + 3))" "$user"
   if ! engine_answers; then start_engine; fi
   if ! has_image; then make_image; fi
   copy_ca_file
