@@ -131,7 +131,6 @@ test('a command that does not answer initialize in time is told after one attemp
     ),
   );
   expect(world.agents).toHaveLength(2);
-  expect(await world.lastWords()).toContain('"class":"silent"');
 });
 
 test('an engine that is not there is looked for three times, and the error says what to do', async () => {
@@ -162,7 +161,7 @@ test('a container that never gets ready is waited for as long as an agent that n
 
   expect(answer).toEqual(failure(answer.id, -32603));
   expect(answer).toHaveProperty('error.message', expect.stringMatching(/not ready in 10 s: see cai doctor/));
-  expect(await world.lastWords()).toContain('"class":"silent"');
+  expect(await world.lastWords()).not.toContain('"attempt":2');
   engine.close();
   engine.closeAllConnections();
 });

@@ -6,53 +6,45 @@ import { AgentEnd, loggedFailure } from '../../agent/agent-end';
 import { CaiError, type FailureCode } from '../../errors';
 import type { Log } from '../../system/log';
 
-export interface RetryClass {
+/** Failures after which the same attempt may succeed a moment later. */
+interface RetryClass {
   /** For the log and the documentation. */
   readonly name: string;
-  /** Whether the same attempt may succeed a moment later. */
-  readonly isRetried: boolean;
   readonly remedy: string;
   readonly codes: readonly FailureCode[];
-  /** The exit statuses of agents that belong to it, while they start; every other one is `ended`. */
-  readonly statuses: readonly number[];
 }
 
-/** The classes. A failure that no other class names is `other`. */
-export const retryClasses = [
-  retried('engine', 'see to the container engine, with the help of cai doctor', 'NO_ENGINE'),
-  retried(
-    'container',
-    'see cai doctor, or remove it with cai rm',
-    ...(['CONTAINER_START', 'CONTAINER_NOT_FOUND', 'QUOTA', 'NO_WALL'] as const),
-  ),
-  retried('connection', 'see cai doctor, or remove the container with cai rm', 'SSH_CONNECT'),
-  retried('ended', 'run its command in a terminal to see why', 'AGENT_EXITED'),
-  final('missing', ['AGENT_START', 'UNSUPPORTED_AGENT'], [126, 127]),
-  final('usage', ['USAGE', 'CONFIG', 'WORKSPACE', 'INVALID_PARAMS'], [2, 64, 78]),
-  final('sign-in', [], [77]),
-  final('image', ['IMAGE'], []),
-  final('silent', ['NOT_READY', 'NO_PLACE', 'AGENT_TIMEOUT'], []),
-  final('distrust', ['SSH_SETUP', 'HOST_KEY', 'FOREIGN_CONTAINER', 'REPLACED'], []),
-  final('other', [], []),
-] as const satisfies readonly RetryClass[];
+export const retryClasses: readonly RetryClass[] = [
+  {
+    name: 'engine',
+    remedy: 'see to the container engine, with the help of cai doctor',
+    codes: ['NO_ENGINE'],
+  },
+  {
+    name: 'container',
+    remedy: 'see cai doctor, or remove it with cai rm',
+    codes: ['CONTAINER_START', 'CONTAINER_NOT_FOUND', 'QUOTA', 'NO_WALL'],
+  },
+  {
+    name: 'connection',
+    remedy: 'see cai doctor, or remove the container with cai rm',
+    codes: ['SSH_CONNECT'],
+  },
+  { name: 'ended', remedy: 'run its command in a terminal to see why', codes: ['AGENT_EXITED'] },
+];
 
-function retried(name: string, remedy: string, ...codes: FailureCode[]): RetryClass {
-  return { name, isRetried: true, remedy, codes, statuses: [] };
-}
+/** Exit statuses of an agent whose next attempt would end likewise: wrong usage, no rights, no program. */
+const finalStatuses: ReadonlySet<number | undefined> = new Set([2, 64, 77, 78, 126, 127]);
 
-/** A failure that is told at once, because its message says what to do. */
-function final(name: string, codes: readonly FailureCode[], statuses: readonly number[]): RetryClass {
-  return { name, isRetried: false, remedy: '', codes, statuses };
-}
-
-/** The class of a failed attempt. `hasStarted`: the agent ran, so its exit status says nothing about the start. */
-export function classOf(reason: CaiError, hasStarted = false): RetryClass {
+/**
+ * The class of a failed attempt; undefined if there is to be no other one: its message says what to do. `hasStarted`: the
+ * agent ran, so its exit status says nothing about the start.
+ */
+export function classOf(reason: CaiError, hasStarted = false): RetryClass | undefined {
   const end = reason.cause instanceof AgentEnd ? reason.cause : undefined;
+  if (end?.failure === undefined && !hasStarted && finalStatuses.has(end?.status)) return undefined;
   const code: string = end?.failure ?? reason.code;
-  const status = end?.failure === undefined && !hasStarted ? end?.status : undefined;
-  const ofStatus = retryClasses.find(({ statuses }) => status !== undefined && statuses.includes(status));
-  const ofCode = retryClasses.find(({ codes }) => codes.some((each) => each === code));
-  return ofStatus ?? ofCode ?? retryClasses.at(-1)!;
+  return retryClasses.find(({ codes }) => codes.some((each) => each === code));
 }
 
 export interface RetryPolicy {
@@ -84,18 +76,19 @@ export class Attempts {
    * `delayMs`, else the failure to tell. The next attempt after that is a first one again.
    */
   failed(reason: CaiError, hasStarted = false): CaiError | undefined {
-    const { name, isRetried, remedy } = classOf(reason, hasStarted);
+    const kind = classOf(reason, hasStarted);
     const attempt = ++this.#failures;
     const { attempts } = this.policy;
-    const isAgain = isRetried && attempt < attempts;
+    const isAgain = kind !== undefined && attempt < attempts;
     const delayMs = isAgain ? this.delayMs : undefined;
-    const about = { class: name, attempt, attempts, delayMs, ...loggedFailure(reason) };
+    const about = { class: kind?.name, attempt, attempts, delayMs, ...loggedFailure(reason) };
     this.log.warn(about, 'agent start failed');
     if (isAgain) return undefined;
     this.#failures = 0;
     if (attempt === 1) return reason;
     // For an agent that wrote nothing, the message ends with the remedy already.
-    const advice = reason.message.endsWith(remedy) ? '' : `: ${remedy}`;
+    const isAdvised = kind === undefined || reason.message.endsWith(kind.remedy);
+    const advice = isAdvised ? '' : `: ${kind.remedy}`;
     const text = `${reason.message} (attempt ${attempt} of ${attempts}${advice})`;
     return new CaiError(reason.code, text, reason.data, { cause: reason.cause });
   }
