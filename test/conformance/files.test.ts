@@ -54,6 +54,14 @@ describe('fs/* of an editor', () => {
     );
   });
 
+  test('D1 a file that does not fit into a line of the editor is refused without it', async () => {
+    world = await World.initialized({ config: '[acp]\nmax_line_from_editor = "1MiB"' });
+    const session = await world.session(world.workspace('own'), 's');
+    const path = world.file('own/large', 'x'.repeat(1024 * 1024 + 1));
+
+    await expectRefused(world, session, { method: 'fs/read_text_file', params: { path } }, -32602);
+  });
+
   test('C5 content, line and limit pass byte for byte, both ways', async () => {
     world = await World.initialized();
     const { agent, id } = await world.session(world.workspace('own'), 's');
