@@ -213,6 +213,5 @@ export class AgentRequests {
   forget(child: WorkspaceChild): void {
     this.#elicitations.forget(child);
     this.services.terminals.forget(child);
-    this.services.cursor.forget(child);
   }
 }

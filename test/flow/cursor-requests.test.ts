@@ -1,6 +1,7 @@
 /** Cursor's agent asks in words of its own, which the editor has not announced, and every request is answered. */
 import { sentTo } from '../support/dialogue';
 import type { Json } from '../support/inbox';
+import { lineOf } from '../support/messages';
 import { SharedWorlds } from '../support/shared-worlds';
 import { openFresh, startTurn, type OpenSession, type Turn } from '../support/turn';
 import { fullEditor, type World } from '../support/world';
@@ -186,6 +187,19 @@ test.each<[string, () => void]>([
   expect(await heard(7)).toEqual({ outcome: { outcome: 'cancelled' } });
   if (what === 'the end of the editor') return;
   expect(await world.editor.next('$/cancel_request')).toMatchObject({ params: { requestId: id } });
+});
+
+test('a cancel of the turn that comes with an answer lets no further question follow', async () => {
+  await open();
+  await startTurn(world, session);
+  ask(1, 'ask_question', question);
+  const { id } = await world.editor.next('session/request_permission');
+
+  const answer = { id, result: { outcome: { outcome: 'selected', optionId: '0' } } };
+  const cancel = { method: 'session/cancel', params: { sessionId: session.id } };
+  world.send(lineOf(answer) + lineOf(cancel));
+
+  expect(await heard(1)).toEqual({ outcome: { outcome: 'cancelled' } });
 });
 
 test('an agent that has ended leaves no question open', async () => {
