@@ -61,9 +61,17 @@ type EndedGrants = Readonly<{ ended: readonly string[] }>;
 
 type Said = AgentStatus | Answer | PlaceQuestion;
 
+/** What one of the two says. */
+type Saying = Said | Verdict | EndedGrants | AliveQuestion | Take;
+
 /** What is said as a line, with its newline. */
-export function statusLine(said: Said | Verdict | EndedGrants | AliveQuestion | Take): string {
+export function statusLine(said: Saying): string {
   return `${JSON.stringify(said)}\n`;
+}
+
+/** Says something to the other end, unless that is gone. */
+function say(stream: Duplex, said: Saying): void {
+  if (stream.writable) stream.write(statusLine(said));
 }
 
 /** Gives `take` each line of a stream. An error of the stream only says that the other end is gone. */
@@ -117,7 +125,7 @@ export class StatusLink {
   constructor(
     private readonly stream: Duplex,
     onStatus: (status: AgentStatus) => void,
-    onAsks: (place: string) => Promise<boolean | undefined> = () => Promise.resolve(undefined),
+    onAsks: (place: string) => Promise<boolean | undefined>,
   ) {
     this.#questions = new OpenQuestions(stream);
     onLines(stream, (line) => {
@@ -126,21 +134,19 @@ export class StatusLink {
       const said = typeof value?.kind === 'string' ? (value as unknown as Said) : undefined;
       if (said?.kind === 'answer') this.#questions.settle(said.id, said);
       else if (said?.kind === 'asks')
-        void onAsks(said.place).then((isAllowed) => {
-          if (stream.writable) stream.write(statusLine({ verdict: said.id, isAllowed }));
-        });
+        void onAsks(said.place).then((isAllowed) => say(stream, { verdict: said.id, isAllowed }));
       else if (said !== undefined) onStatus(said);
     });
   }
 
   /** Tells the command that what was answered about these places, which was true, counts no more. */
   endGrants(places: readonly string[]): void {
-    if (this.stream.writable) this.stream.write(statusLine({ ended: places }));
+    say(this.stream, { ended: places });
   }
 
   /** Tells the command that its agent's pipes are ours now. */
   take(): void {
-    if (this.stream.writable) this.stream.write(statusLine({ taken: true }));
+    say(this.stream, { taken: true });
   }
 
   /** Whether the command answers in `limitMs`; false also for one that has ended, or that takes no questions. */
@@ -150,52 +156,40 @@ export class StatusLink {
   }
 }
 
-/**
- * The command's end: a function that asks whether a place may be connected to; `undefined` if no answer comes in
- * `limitMs`, or nobody could be asked. `onEnded` is told of places for which an earlier answer counts no more.
- */
-export function placeQuestions(
-  stream: Duplex,
-  onEnded: (places: readonly string[]) => void,
-): (place: string, limitMs: number) => Promise<boolean | undefined> {
-  const questions = new OpenQuestions<boolean | undefined>(stream);
-  onLines(stream, (line) => {
-    const { verdict, isAllowed, ended } = objectIn(line) ?? {};
-    const isKnown = typeof isAllowed === 'boolean';
-    if (typeof verdict === 'number') questions.settle(verdict, isKnown ? isAllowed : undefined);
-    // An answer that came with it is heard first.
-    if (Array.isArray(ended))
-      setImmediate(
-        onEnded,
-        ended.filter((each) => typeof each === 'string'),
-      );
-  });
-  return (place, limitMs) => questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
-}
-
-/** Who may take a command's pipes, to use them without us. */
-export interface Taker {
-  /** Resolves when it has. */
+/** The command's end, which answers by itself whether the command works. */
+export class CommandLink {
+  /** Resolves when the program that has started the command has taken the agent's pipes, to use them without us. */
   readonly taken: Promise<void>;
-  /** We have let go of them, and have passed on that much of the command's output before. */
-  released(writtenBytes: number): void;
+  /** Is told of places for which an earlier answer counts no more. */
+  onEnded: (places: readonly string[]) => void = () => undefined;
+  readonly #questions: OpenQuestions<boolean | undefined>;
+
+  constructor(private readonly stream: Duplex) {
+    this.#questions = new OpenQuestions(stream);
+    this.taken = new Promise((resolve) => {
+      onLines(stream, (line) => {
+        const { ask, id, verdict, isAllowed, ended, taken } = objectIn(line) ?? {};
+        if (ask === 'alive' && typeof id === 'number') say(stream, { kind: 'answer', id });
+        if (typeof verdict === 'number')
+          this.#questions.settle(verdict, typeof isAllowed === 'boolean' ? isAllowed : undefined);
+        // An answer that came with it is heard first.
+        if (Array.isArray(ended))
+          setImmediate(() => this.onEnded(ended.filter((each) => typeof each === 'string')));
+        if (taken === true) resolve();
+      });
+    });
+  }
+
+  /** Whether a place may be connected to; `undefined` if no answer comes in `limitMs`, or nobody could be asked. */
+  async ask(place: string, limitMs: number): Promise<boolean | undefined> {
+    return await this.#questions.ask((id) => statusLine({ kind: 'asks', id, place }), limitMs);
+  }
+
+  /** We have let go of the pipes, and have passed on that much of the command's output before. */
+  released(writtenBytes: number): void {
+    say(this.stream, { kind: 'released', writtenBytes });
+  }
 }
 
-/** The command's end: the program that has started it may take the agent's pipes. */
-export function takerOn(stream: Duplex): Taker {
-  return {
-    taken: new Promise((resolve) => onLines(stream, (line) => objectIn(line)?.taken === true && resolve())),
-    released: (writtenBytes) => {
-      if (stream.writable) stream.write(statusLine({ kind: 'released', writtenBytes }));
-    },
-  };
-}
-
-/** The command's end: answers whether it works. */
-export function answerQuestions(stream: Duplex): void {
-  onLines(stream, (line) => {
-    const { ask, id } = objectIn(line) ?? {};
-    if (ask !== 'alive' || typeof id !== 'number') return;
-    if (stream.writable) stream.write(statusLine({ kind: 'answer', id }));
-  });
-}
+/** Who may take a command's pipes. */
+export type Taker = Pick<CommandLink, 'taken' | 'released'>;

@@ -1,23 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { duplexPair, type Duplex } from 'node:stream';
-import {
-  answerQuestions,
-  placeQuestions,
-  StatusLink,
-  statusLine,
-  type AgentStatus,
-} from '../../src/rpc/status';
+import { CommandLink, StatusLink, statusLine, type AgentStatus } from '../../src/rpc/status';
 
 /** Far above what an answer takes. */
 const patienceMs = 10_000;
+
+const nobody = (): Promise<undefined> => Promise.resolve(undefined);
+
+/** The link of a program that tells nobody, and asks nobody. */
+const idleLink = (stream: Duplex): StatusLink => new StatusLink(stream, () => undefined, nobody);
 
 describe('whether a command works', () => {
   it('is answered at once, and other lines are not', async () => {
     const [ours, its] = duplexPair();
     const said: string[] = [];
     ours.setEncoding('utf8').on('data', (text: string) => said.push(text));
-    answerQuestions(its);
+    new CommandLink(its);
 
     ours.write(
       'nonsense\n{"ask":"dance","id":4}\n{"ask":"alive"}\n{"kind":"started"}\n{"ask":"alive","id":5}\n',
@@ -28,12 +27,12 @@ describe('whether a command works', () => {
   });
 
   it('is false where the program knows no questions', async () => {
-    expect(await new StatusLink(duplexPair()[0], () => undefined).isAlive(20)).toBe(false);
+    expect(await idleLink(duplexPair()[0]).isAlive(20)).toBe(false);
   });
 
   it('is false when the command ends, and afterwards', async () => {
     const [ours] = duplexPair();
-    const link = new StatusLink(ours, () => undefined);
+    const link = idleLink(ours);
     const asked = link.isAlive(patienceMs);
 
     ours.destroy();
@@ -53,10 +52,9 @@ describe('what a command asks', () => {
       (status) => told.push(status),
       (place) => new Promise((resolve) => settles.set(place, resolve)),
     );
-    answerQuestions(its);
-    const ask = placeQuestions(its, () => undefined);
+    const command = new CommandLink(its);
 
-    const answers = ['a:443', 'b:443', 'c:443'].map((place) => ask(place, patienceMs));
+    const answers = ['a:443', 'b:443', 'c:443'].map((place) => command.ask(place, patienceMs));
     expect(await link.isAlive(patienceMs)).toBe(true);
     settles.get('c:443')!(undefined);
     settles.get('b:443')!(false);
@@ -66,31 +64,24 @@ describe('what a command asks', () => {
     expect(told).toEqual([]);
   });
 
-  it('is answered at once without a verdict by a program that asks nobody', async () => {
-    const [ours, its] = duplexPair();
-    new StatusLink(ours, () => undefined);
-
-    expect(await placeQuestions(its, () => undefined)('a:443', patienceMs)).toBeUndefined();
-  });
-
   it('stays without an answer where the program is silent or gone', async () => {
     const [ours, its] = duplexPair();
-    const ask = placeQuestions(its, () => undefined);
-    expect(await ask('a:443', 20)).toBeUndefined();
-    const asked = ask('a:443', patienceMs);
+    const command = new CommandLink(its);
+    expect(await command.ask('a:443', 20)).toBeUndefined();
+    const asked = command.ask('a:443', patienceMs);
 
     its.destroy();
 
     expect(await asked).toBeUndefined();
-    expect(await ask('a:443', patienceMs)).toBeUndefined();
+    expect(await command.ask('a:443', patienceMs)).toBeUndefined();
     ours.destroy();
   });
 
   it('is not answered by what is no verdict, nor by one that comes too late', async () => {
     const [ours, its] = duplexPair();
-    const ask = placeQuestions(its, () => undefined);
-    await ask('a:443', 1);
-    const asked = Promise.all([ask('b:443', patienceMs), ask('c:443', patienceMs)]);
+    const command = new CommandLink(its);
+    await command.ask('a:443', 1);
+    const asked = Promise.all([command.ask('b:443', patienceMs), command.ask('c:443', patienceMs)]);
 
     ours.write('noise\nnull\n7\n{"verdict":1,"isAllowed":true}\n{"verdict":"2"}\n{"later":2}\n');
     ours.write('{"verdict":2,"isAllowed":false}\n{"verdict":3,"isAllowed":"true"}\n');
@@ -107,11 +98,12 @@ describe('what a command asks', () => {
       () => Promise.resolve(true),
     );
     const ended = new Promise<void>((resolve) => {
-      const ask = placeQuestions(its, (places) => {
+      const command = new CommandLink(its);
+      command.onEnded = (places) => {
         heard.push(places);
         resolve();
-      });
-      void ask('a:443', patienceMs).then((isAllowed) => heard.push(isAllowed));
+      };
+      void command.ask('a:443', patienceMs).then((isAllowed) => heard.push(isAllowed));
     });
     ours.once('data', () => process.nextTick(() => link.endGrants(['a:443', 'b:443'])));
 
@@ -130,23 +122,23 @@ describe('what a command asks', () => {
       };
       new StatusLink(ours, () => undefined, onAsks);
     });
-    void placeQuestions(its, () => undefined)('a:443', patienceMs);
+    void new CommandLink(its).ask('a:443', patienceMs);
     await asked;
     ours.destroy();
 
     answer!(true);
 
-    expect(await new StatusLink(ours, () => undefined).isAlive(20)).toBe(false);
+    expect(await idleLink(ours).isAlive(20)).toBe(false);
   });
 });
 
 test('what a command tells unasked is told apart from its answers, and the rest is nothing', async () => {
   const [ours, its] = duplexPair();
   const told: AgentStatus[] = [];
-  const link = new StatusLink(ours, (status) => told.push(status));
+  const link = new StatusLink(ours, (status) => told.push(status), nobody);
   its.write(statusLine({ kind: 'delay', text: 'building' }));
   its.write('noise\n\nnull\n[]\n{"kind":1}\n{"ask":"alive","id":1}\n{"kind":"answer","id":99}\n');
-  answerQuestions(its);
+  new CommandLink(its);
 
   await link.isAlive(patienceMs);
 
@@ -155,7 +147,7 @@ test('what a command tells unasked is told apart from its answers, and the rest 
 
 test('a command that is killed with a question unread answers nothing, and throws nothing', async () => {
   const command = spawn('sleep', ['100'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
-  const link = new StatusLink(command.stdio[3] as Duplex, () => undefined);
+  const link = idleLink(command.stdio[3] as Duplex);
   const answer = link.isAlive(patienceMs);
   await once(command, 'spawn');
 

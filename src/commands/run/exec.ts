@@ -19,7 +19,7 @@ import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
-import { statusLine, takerOn, type AgentStatus } from '../../rpc/status';
+import { statusLine, type AgentStatus } from '../../rpc/status';
 import type { Settings } from '../../container/spec/spec';
 import { recordUse } from '../../workspace/records';
 import type { Workspace } from '../../workspace/root';
@@ -151,7 +151,7 @@ async function runIn(
     if (terminal !== undefined) useTerminal(remote, host);
     // From here on `relay` deals with a stdout that has no reader.
     process.stdout.removeAllListeners('error');
-    const ended = await relay(remote, process, status && takerOn(status));
+    const ended = await relay(remote, process, guard.link);
     if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
     return ended;
   } catch (reason) {

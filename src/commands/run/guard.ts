@@ -2,8 +2,8 @@
 import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import type { Duplex } from 'node:stream';
-import { answerQuestions } from '../../rpc/status';
-import { askOnLink, type Ask, changesEnded } from '../../network';
+import { CommandLink } from '../../rpc/status';
+import { changesEnded } from '../../network';
 import type { RemoteProcess, RemoteSignal } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
@@ -19,8 +19,8 @@ export class Guard {
   command: RemoteProcess | undefined;
   /** Its connection, which is ended when we leave. */
   connection: SshConnection | undefined;
-  /** Asks whoever holds the other end of the lifeline; undefined without one. */
-  ask: Ask | undefined;
+  /** To whoever holds the other end of the lifeline; undefined without one. */
+  link: CommandLink | undefined;
   readonly #seen = new Set<string>();
   readonly #parent = process.ppid;
 
@@ -42,8 +42,7 @@ export class Guard {
     const lifeline = openSocket(fd);
     // Closing is told by the end, or by an error where something is still unread.
     lifeline.on('error', () => undefined).on('close', () => this.#leave('SIGHUP'));
-    answerQuestions(lifeline);
-    this.ask = askOnLink(lifeline);
+    this.link = new CommandLink(lifeline);
     return lifeline.unref();
   }
 

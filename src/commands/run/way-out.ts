@@ -3,7 +3,7 @@ import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
 import { runToEnd } from '../../container/ssh/inside';
 import type { SshConnection } from '../../container/ssh/ssh';
-import { insideOf, signInOf, SignIns, askOnTerminal, keepDecision } from '../../network';
+import { insideOf, signInOf, SignIns, askOnLink, askOnTerminal, keepDecision } from '../../network';
 import { javaVariable, openEgress } from '../../container/egress';
 import type { Host } from '../../system/host';
 import type { Wanted } from '../containers/target';
@@ -83,7 +83,7 @@ export async function openWay(
     host,
     isTrusted,
     signIn,
-    ask: guard.ask ?? onTerminal(),
+    ask: guard.link === undefined ? onTerminal() : askOnLink(guard.link),
     onRefusal: (because) => isQuiet || tell(because),
   });
   // Of equal names the last counts: what the user sets, except for Java's options, to which the way has added.

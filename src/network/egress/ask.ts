@@ -1,7 +1,7 @@
 /** Asks somebody whether a command may connect to a place for which there is no rule, at the command's end. */
-import type { Duplex, Readable, Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { domainToUnicode } from 'node:url';
-import { placeQuestions } from '../../rpc/status';
+import type { CommandLink } from '../../rpc/status';
 import { messageOf } from '../../errors';
 import { printableLine } from '../../system/quoted';
 import { within } from '../../system/time-limit';
@@ -27,17 +27,17 @@ const interrupt = 3;
 /** Longest place that is shown whole, in characters. */
 const maxShown = 200;
 
-/** Asks the program that holds the other end of `lifeline`. */
-export function askOnLink(lifeline: Duplex): Ask {
+/** Asks the program that holds the other end of a link. */
+export function askOnLink(link: CommandLink): Ask {
   const granted = new Map<string, AbortController>();
-  const ask = placeQuestions(lifeline, (places) => {
+  link.onEnded = (places) => {
     for (const place of places) {
       granted.get(place)?.abort();
       granted.delete(place);
     }
-  });
+  };
   return sharing(async (place) => {
-    const isAllowed = await ask(place, askMs);
+    const isAllowed = await link.ask(place, askMs);
     if (isAllowed !== true) return isAllowed;
     const grant = granted.get(place) ?? new AbortController();
     granted.set(place, grant);

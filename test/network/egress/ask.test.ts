@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { duplexPair, PassThrough, type Writable } from 'node:stream';
-import { StatusLink } from '../../../src/rpc/status';
+import { CommandLink, StatusLink } from '../../../src/rpc/status';
 import { askMs, askOnLink, askOnTerminal, shownPlace, type Ask } from '../../../src/network/egress/ask';
 
 /** All that has been written to a stream since the last call. */
@@ -31,7 +31,7 @@ describe('askOnLink', () => {
         return new Promise((settle) => settles.push(settle));
       },
     );
-    const ask = askOnLink(its);
+    const ask = askOnLink(new CommandLink(its));
 
     const answers = [ask('a:443'), ask('b:443'), ask('a:443')];
     await turns();
@@ -53,7 +53,7 @@ describe('askOnLink', () => {
       () => undefined,
       () => Promise.resolve(true),
     );
-    const ask = askOnLink(its);
+    const ask = askOnLink(new CommandLink(its));
     const [first, other] = [await ask('a:443'), await ask('b:443')] as AbortSignal[];
 
     link.endGrants(['a:443', 'never:443']);
