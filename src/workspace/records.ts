@@ -41,7 +41,8 @@ export function recordFirst(state: string, kind: RecordKind, path: string, value
  * Records that a container of a root (a real path) is used now, for `cai prune --unused`, if that was not recorded within
  * an hour. `undefined`: it has no workspace.
  */
-export function recordUse(state: string, root: string | undefined, now = Date.now()): void {
+export function recordUse(state: string, root: string | undefined): void {
+  const now = Date.now();
   if (root === undefined || now - (recordedUse(state, root) ?? -Infinity) < useMs) return;
   unlessFails(() => record(state, 'used', root, new Date(now).toISOString()));
 }

@@ -22,14 +22,10 @@ export interface RegistryUpdate extends Pick<DatedDocument, 'dropped' | 'takenAt
  * Fetches the document, and keeps it if there is an agent in it. Rejects with `CaiError('NO_SERVER')` where it cannot be
  * had, and with `CONFIG` where it cannot be kept.
  */
-export async function updateRegistry(
-  host: Host,
-  network: HostNetwork,
-  url = registryUrl,
-): Promise<RegistryUpdate> {
+export async function updateRegistry(host: Host, network: HostNetwork): Promise<RegistryUpdate> {
   const before = new Map(readRegistry(host).entries.map((entry) => [entry.id, JSON.stringify(entry)]));
-  const text = await fetchText(network, url);
-  const { entries, dropped } = parsed(text, url);
+  const text = await fetchText(network);
+  const { entries, dropped } = parsed(text);
   const takenAt = new Date().toISOString();
   keepDocument(host, text, takenAt);
   const ids = new Set(entries.map(({ id }) => id));
@@ -45,9 +41,9 @@ export async function updateRegistry(
   };
 }
 
-async function fetchText(network: HostNetwork, url: string): Promise<string> {
+async function fetchText(network: HostNetwork): Promise<string> {
   try {
-    const { status, body } = await new Requests(network).ask(new URL(url), { headers: {} });
+    const { status, body } = await new Requests(network).ask(new URL(registryUrl), { headers: {} });
     if (status !== 200) throw new Error(`it answers with status ${status}`);
     return body.toString('utf8');
   } catch (reason) {
@@ -55,12 +51,12 @@ async function fetchText(network: HostNetwork, url: string): Promise<string> {
     const remedy = 'what is there stays in use; check the network, and [network] in your configuration';
     throw new CaiError(
       'NO_SERVER',
-      `the registry of agents, ${url}, cannot be fetched: ${messageOf(reason)}: ${remedy}`,
+      `the registry of agents, ${registryUrl}, cannot be fetched: ${messageOf(reason)}: ${remedy}`,
     );
   }
 }
 
-function parsed(text: string, url: string) {
+function parsed(text: string) {
   try {
     const read = readDocument(text);
     if (read.entries.length === 0) throw new Error('there is no agent in it that can be used');
@@ -68,7 +64,7 @@ function parsed(text: string, url: string) {
   } catch (reason) {
     throw new CaiError(
       'NO_SERVER',
-      `what ${url} answers is not the registry of agents: ${messageOf(reason)}: what is there stays in use`,
+      `what ${registryUrl} answers is not the registry of agents: ${messageOf(reason)}: what is there stays in use`,
     );
   }
 }

@@ -1,5 +1,4 @@
 /** Where everything is made: one namespace of a cluster. */
-import type { FailureCode } from '../../../errors';
 import type { Labels } from '../engine';
 import { withQuery, type KubernetesApi } from './api/api';
 import { kubernetesError } from './api/api-error';
@@ -21,11 +20,11 @@ export class Namespace {
   }
 
   /** Rejects with `CaiError`: `what` was tried, as in "cannot ...". */
-  async ask<T>(what: string, request: () => Promise<T>, code: FailureCode = 'CONTAINER_START'): Promise<T> {
+  async ask<T>(what: string, request: () => Promise<T>): Promise<T> {
     try {
       return await request();
     } catch (reason) {
-      throw kubernetesError(reason, { cluster: this.api.cluster, what, code });
+      throw kubernetesError(reason, { cluster: this.api.cluster, what, code: 'CONTAINER_START' });
     }
   }
 }

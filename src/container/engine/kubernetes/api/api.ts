@@ -1,6 +1,5 @@
 /** What is asked of the API server. Paths are absolute, as `/api/v1/namespaces/x/pods`, and may have a query. */
 import type { Duplex } from 'node:stream';
-import type { SilenceLimits } from '../../silence';
 import { ApiRefusal } from './api-error';
 import type { Cluster } from './kubeconfig';
 import { printedBy } from './exec';
@@ -23,12 +22,9 @@ interface RemoveOptions {
 export class KubernetesApi {
   readonly #requests: Requests;
 
-  /** Nothing is asked yet. `limits` are for tests. */
-  constructor(
-    readonly cluster: Cluster,
-    limits?: Partial<SilenceLimits>,
-  ) {
-    this.#requests = new Requests(cluster, limits);
+  /** Nothing is asked yet. */
+  constructor(readonly cluster: Cluster) {
+    this.#requests = new Requests(cluster);
   }
 
   async get(path: string): Promise<unknown> {
