@@ -12,6 +12,7 @@ import { quoted } from '../system/quoted';
 import type { WorkspaceChild } from './child/workspace-child';
 import type { Core } from './relay/core';
 import { tellInThread } from './relay/thread';
+import type { Terminals } from './terminals';
 
 const texts = {
   json: 'Parse error: the line is not JSON in UTF-8',
@@ -62,7 +63,10 @@ interface Dropped {
 export class Defects {
   readonly #dropped = new WeakMap<WorkspaceChild, Dropped>();
 
-  constructor(private readonly core: Core) {}
+  constructor(
+    private readonly core: Core,
+    private readonly terminals: Pick<Terminals, 'hearNothing'>,
+  ) {}
 
   /** Refuses a request of the editor; `id` is JSON text. Source: JSON-RPC 2.0, Invalid Request. */
   refuse(id: string, reason: string): void {
@@ -146,6 +150,7 @@ export class Defects {
   /** Fails the agent's request, or our own, that the editor knows by that id; false if no such request is open. */
   #failAgentRequest(editorId: string): boolean {
     if (this.core.requests.settleOwn(editorId)) return true;
+    this.terminals.hearNothing(editorId);
     const request = this.core.requests.take(editorId);
     if (request === undefined) return false;
     request.onOver?.(false);

@@ -75,7 +75,7 @@ export class Proxy {
     );
     this.#calls = new EditorCalls(core, this.#children, this.#mcp, mcpMessages, options);
     this.#greeting = new Greeting(core, this.#children, options);
-    this.#defects = new Defects(core);
+    this.#defects = new Defects(core, this.#terminals);
     this.#editorScanner = new Scanner({
       params: (method) => planOf(editorRow(method).params),
       result: (id) => {

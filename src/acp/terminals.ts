@@ -86,6 +86,12 @@ export class Terminals implements SessionObserver {
     else this.#terminals.set(id, terminal);
   }
 
+  /** The editor's answer to that request cannot be read: nobody knows the id of what it may have opened. */
+  hearNothing(editorId: string): void {
+    const terminal = this.#opening.take(editorId);
+    if (terminal !== undefined) dropToken(this.options.host, terminal.token);
+  }
+
   /** The child has ended: has the editor kill and release its terminals. */
   forget(child: WorkspaceChild): void {
     this.#end((each) => each.child === child);

@@ -6,7 +6,7 @@ import type { Message } from '../../src/rpc/message';
 import { newCore } from '../support/sessions';
 
 function newDefects(log = noLog): Defects {
-  return new Defects(newCore(new Host({}), log));
+  return new Defects(newCore(new Host({}), log), { hearNothing: () => undefined });
 }
 
 /** A child for which every request is open. */

@@ -9,6 +9,7 @@ import { Host } from '../../src/system/host';
 import type { Core } from '../../src/acp/relay/core';
 import { agentMethods } from '../../src/rpc/protocol/methods';
 import { Terminals } from '../../src/acp/terminals';
+import { Defects } from '../../src/acp/defects';
 import { takeToken } from '../../src/agent/editor-token';
 import { ownIdentity } from '../../src/system/process-identity';
 import { openLog } from '../../src/system/log';
@@ -218,6 +219,19 @@ describe('terminal/create', () => {
     const message = fromAgent('terminal/create', { sessionId: 's1', command: 'true' }, 2);
     terminals.serve({ child, message, session }, () => undefined);
 
+    expect(orders()).toEqual([]);
+  });
+
+  test('leaves no order and takes no place where the answer of the editor cannot be read', () => {
+    const session = newSession(newChild());
+    const defects = new Defects(core, terminals);
+
+    for (let count = 0; count < 65; count++) {
+      const id = call(session, 'terminal/create', { command: 'true' });
+      defects.fromEditor({ method: '', id, defect: 'envelope' } as Message);
+    }
+
+    expect(toAgent.at(-1)).toHaveProperty('error.message', "the client's answer could not be passed on");
     expect(orders()).toEqual([]);
   });
 
