@@ -70,8 +70,7 @@ export class Playback {
   take(line: Buffer | OverlongLine): void {
     const message = scan(Buffer.isBuffer(line) ? line : Buffer.alloc(0), plans);
     if (message.kind === 'notification' && this.options.role === 'editor') return;
-    const isKnown = this.#steps.slice(this.#next).some((step) => this.#fits(step, message));
-    if (isKnown) this.#live.push(message);
+    if (this.#isAhead(message)) this.#live.push(message);
     else this.#stray ??= message;
     this.#wake();
   }
@@ -97,6 +96,13 @@ export class Playback {
     }
     while (untilEnd && this.#over === undefined && this.#stray === undefined) await this.#change();
     if (untilEnd && this.#stray !== undefined) throw this.#insteadOf(this.#stray);
+  }
+
+  /** Whether it is still to come. No list is made for that: a recording may have very many steps. */
+  #isAhead(message: Message): boolean {
+    for (let at = this.#next; at < this.#steps.length; at++)
+      if (this.#fits(this.#steps[at]!, message)) return true;
+    return false;
   }
 
   #isSent({ line }: Step): boolean {
