@@ -191,14 +191,19 @@ export class SessionFile {
     for (const name of drafts) rmSync(join(folder, name), { force: true });
   }
 
-  /** What counts in the file, or in its end if it is too long; `isOutdated`: a compaction is due. */
+  /** What counts in the file, or in its end if it is too long, up to `end`; `isOutdated`: a compaction is due. */
   #read(file: number) {
     const from = Math.max(fstatSync(file).size - maxReadBytes, 0);
     const bytes = readFrom(file, from);
     const lines = linesOf(bytes);
     const { records, gone, hasRemains } = this.#recordsIn(lines);
     const isMostlyOld = lines.length > compactAboveLines && lines.length > 2 * (records.size + gone.size);
-    return { records, gone, end: from + bytes.length, isOutdated: from > 0 || hasRemains || isMostlyOld };
+    return {
+      records,
+      gone,
+      end: from + wholeLines(bytes).length,
+      isOutdated: from > 0 || hasRemains || isMostlyOld,
+    };
   }
 
   /**

@@ -201,6 +201,31 @@ describe('news', () => {
   });
 });
 
+describe('a record that another process is writing', () => {
+  const line = `${JSON.stringify(record('late'))}\n`;
+
+  test('is news when it is whole, after a load that saw half of it', async () => {
+    await add(record('a'));
+    appendFileSync(path, line.slice(0, 20));
+    const file = newFile();
+    file.load();
+
+    appendFileSync(path, line.slice(20));
+
+    expect([...file.news()!.keys()]).toEqual(['late']);
+  });
+
+  test('is kept by a compaction that sees half of it', () => {
+    fill(1_001, 2);
+    appendFileSync(path, line.slice(0, 20));
+    newFile().load();
+
+    appendFileSync(path, line.slice(20));
+
+    expect([...newFile().load()!.keys()]).toEqual(['1', '0', 'late']);
+  });
+});
+
 describe('a damaged file', () => {
   test.each([
     ['text', 'not JSON'],
