@@ -69,7 +69,7 @@ export class Proxy {
       this.#terminals,
       cursor,
       this.#mcp,
-      // What the editor named for a session is over when this hears that it is closed.
+      // Behind `#mcp`, which has forgotten the session's servers by then.
       this.#questions,
       settingsObserver,
     );
@@ -92,12 +92,7 @@ export class Proxy {
    * once that is over. Stop reading the editor.
    */
   stopIfBusy(): boolean {
-    return this.isGreeting || this.#core.lane.stopIfFull();
-  }
-
-  /** `initialize` is being answered, which may take long. */
-  get isGreeting(): boolean {
-    return this.#greeting.isUnderWay;
+    return this.#greeting.isUnderWay || this.#core.lane.stopIfFull();
   }
 
   fromEditor(line: Buffer | OverlongLine): void {
@@ -123,7 +118,7 @@ export class Proxy {
         }
         break;
       case 'lines':
-        event.takenBytes = this.#core.agentLines.passChunks(child, event.pieces);
+        event.take(this.#core.agentLines.passChunks(child, event.pieces));
         break;
       case 'asks':
         void this.#questions.ask(child, event.place).then(event.answer);

@@ -9,9 +9,9 @@ export type ProcessEvent =
   | { readonly kind: 'line'; readonly line: Buffer | OverlongLine }
   /**
    * What its stdout has next, as consecutive buffers from the start of a line; only with `offersLines`. The listener may
-   * take several whole lines at once and sets `takenBytes`; if that stays 0, the next line comes as `line`.
+   * take several whole lines at once, and says by `take` how many bytes these are; else the next line comes as `line`.
    */
-  | { readonly kind: 'lines'; readonly pieces: readonly Buffer[]; takenBytes: number }
+  | { readonly kind: 'lines'; readonly pieces: readonly Buffer[]; readonly take: (bytes: number) => void }
   /** What the command says on descriptor 3; never from a command without status. */
   | { readonly kind: 'status'; readonly status: AgentStatus }
   /** The command asks whether it may connect to a place, as `StatusLink` says. `answer` has to be called. */

@@ -171,9 +171,9 @@ export class AgentProcess {
   }
 
   #offerLines(pieces: readonly Buffer[]): number {
-    const offer = { kind: 'lines' as const, pieces, takenBytes: 0 };
-    this.hear(offer);
-    return offer.takenBytes;
+    let taken = 0;
+    this.hear({ kind: 'lines', pieces, take: (bytes) => (taken = bytes) });
+    return taken;
   }
 
   #limitReading(): void {

@@ -1,6 +1,6 @@
 /**
- * The scanner: one pass over the bytes of a line tells what JSON-RPC message it is and where the wanted
- * places are. It agrees with `JSON.parse` on what is valid JSON.
+ * Reads one line, in one pass over its bytes: which JSON-RPC message it is, and where the wanted places are. It agrees
+ * with `JSON.parse` on what is valid JSON.
  */
 import { isUtf8 } from 'node:buffer';
 import { parsedUnlessLong } from '../system/unless';

@@ -1,6 +1,6 @@
 /**
- * Sessions end here: `session/close`, `session/delete`, and `session/end`, which the first description of this proxy
- * promises.
+ * Sessions end here: `session/close`, `session/delete`, and `session/end`, for clients written before ACP had
+ * `session/close`.
  */
 import { ask } from '../child/own-requests';
 import { existsSync } from 'node:fs';

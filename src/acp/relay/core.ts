@@ -127,7 +127,7 @@ export class Core {
     child: WorkspaceChild,
     message: Message,
     context: Pick<CallContext, 'map' | 'session'>,
-    more: readonly Edit[] = [],
+    more: readonly Edit[],
   ): void {
     const edits = this.agentLines.editsOf(child, message, context);
     child.deliver(splice(message.line, more.length === 0 ? edits : [...edits, ...more]));
@@ -167,8 +167,8 @@ export class Core {
     const again = isRepeatable && this.#repeatable.take(call) ? call : undefined;
     const forget = (): void => again && this.#repeatable.giveBack(again);
     const line = splice(message.line, edits);
-    // Until the answer, a line is kept only to be sent once more.
-    const sent = !isRepeatable || again ? call : { ...call, message: { ...message, line: nothing } };
+    // Until the answer, a line is kept here only to be sent once more.
+    const sent = again ?? { ...call, message: { ...message, line: nothing } };
     child.request(childId, line, {
       method: message.method,
       resultPlan: planOf(row.result),

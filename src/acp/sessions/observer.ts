@@ -26,7 +26,7 @@ export interface SessionObserver {
    * has none.
    */
   onUpdate?(session: AgentSession, kind: string, update: Message): void;
-  /** The session, in which the user can still be told something, is about to be closed, or loaded by `session/load`. */
+  /** The session, in which the user can still be told something, is about to be closed, or opened again. */
   onLeaving?(session: AgentSession): void;
   /** The session is not open any more: closed, deleted, or its agent has ended. */
   onClose?(session: AgentSession): void;

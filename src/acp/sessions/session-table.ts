@@ -42,7 +42,7 @@ export interface SessionTableOptions {
   readonly queueBytes: number;
   /** Gets each call that has waited for its session. */
   serve(call: Call): void;
-  /** Gets each session that is about to be closed, or loaded by `session/load`. */
+  /** Gets each session that is about to be closed, or opened again. */
   onLeaving(session: AgentSession): void;
   /** Gets each session that no agent has any more. */
   onClose(session: AgentSession): void;

@@ -139,7 +139,7 @@ export const editorMethods: Readonly<Record<string, Method<EditorRoute>>> = {
   'mcp/message': unstable('mcp', fields.mcpMessage),
   '$/cancel_request': stable('cancel', { requestId: 'requestId' }, { isNotification }),
 
-  // No schema has these. ACP never had `session/end`; the first description of this proxy promises it to clients.
+  // No schema has these. `session/end` is for clients written before ACP had `session/close`.
   'session/end': extension('end', fields.inSession),
   'session/set_model': extension('session', fields.inSession),
   '_session/steering': extension('session', fields.prompt),
