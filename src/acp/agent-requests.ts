@@ -79,7 +79,7 @@ export class AgentRequests {
   answer(message: Message): void {
     if (this.core.requests.settleOwn(message.id!, message)) return;
     this.services.terminals.hear(message);
-    const request = this.core.requests.take(message.id!);
+    const request = this.core.requests.ofAgents.take(message.id!);
     if (request === undefined) return;
     request.onOver?.(stringOf(message, 'elicitationAction') === 'accept');
     const edit = { start: message.idStart, end: message.idEnd, text: request.childId };
@@ -204,7 +204,7 @@ export class AgentRequests {
     if (id === undefined) return;
     const text = jsonOf(message, id);
     if (this.services.cursor.cancel(child, text)) return;
-    const request = this.core.requests.named(child, text);
+    const request = this.core.requests.ofAgents.named(child, text);
     if (request === undefined) return;
     child.deliver(splice(message.line, [replacing(id, request.editorId)]));
   }

@@ -151,7 +151,7 @@ export class Defects {
   #failAgentRequest(editorId: string): boolean {
     if (this.core.requests.settleOwn(editorId)) return true;
     this.terminals.hearNothing(editorId);
-    const request = this.core.requests.take(editorId);
+    const request = this.core.requests.ofAgents.take(editorId);
     if (request === undefined) return false;
     request.onOver?.(false);
     const error: RpcError = {

@@ -79,7 +79,7 @@ export class Proxy {
     this.#editorScanner = new Scanner({
       params: (method) => planOf(editorRow(method).params),
       result: (id) => {
-        const request = this.#core.requests.peek(id);
+        const request = this.#core.requests.ofAgents.find(id);
         return request && planOf(agentRow(request.method).result);
       },
       error: undefined,

@@ -29,8 +29,8 @@ export async function endAll(
   goneAt: number,
 ): Promise<void> {
   core.isEditorGone = true;
-  for (const { child, childId, editorId, method, onOver } of core.requests.openOfAgents()) {
-    core.requests.take(editorId);
+  for (const { child, childId, editorId, method, onOver } of core.requests.ofAgents.all) {
+    core.requests.ofAgents.take(editorId);
     onOver?.(false);
     answerForEditor(child, childId, method);
   }

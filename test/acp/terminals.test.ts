@@ -96,7 +96,7 @@ function call(session: AgentSession, method: string, params: Json): string | und
 function answer(id: string | undefined, outcome: Json, writtenId = id): void {
   const line = Buffer.from(`{"jsonrpc":"2.0","id":${writtenId},${JSON.stringify(outcome).slice(1)}`);
   terminals.hear(scan(line, { params: () => undefined, result: () => undefined, error: undefined }));
-  core.requests.take(id!);
+  core.requests.ofAgents.take(id!);
 }
 
 /** The agent has a terminal under that id, unless it was refused one. */
@@ -321,7 +321,7 @@ describe('a terminal', () => {
     const id = call(session, 'terminal/create', { command: 'true' });
     told();
 
-    core.requests.take(id!);
+    core.requests.ofAgents.take(id!);
     terminals.forget(session.child);
     expect(orders()).toEqual([]);
     answer(id, { result: { terminalId: 't' } });

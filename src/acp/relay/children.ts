@@ -257,8 +257,9 @@ export class Children {
 
   /** The questions of a process that is gone. */
   #takeBack(child: WorkspaceChild): void {
-    for (const request of this.core.requests.openOfAgents(child)) {
-      this.core.requests.take(request.editorId);
+    const { ofAgents } = this.core.requests;
+    for (const request of ofAgents.all.filter((each) => each.child === child)) {
+      ofAgents.take(request.editorId);
       request.onOver?.(false);
       child.deliver(cancelLine(request.editorId));
     }

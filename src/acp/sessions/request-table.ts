@@ -5,7 +5,7 @@
 import type { Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
 import type { WorkspaceChild } from '../child/workspace-child';
-import { AgentRequestTable, type AgentRequest } from '../relay/agent-request-table';
+import { AgentRequestTable, type AgentRequest } from './agent-request-table';
 
 /** A request of the editor. Ids are JSON text. */
 export interface EditorRequest {
@@ -24,7 +24,7 @@ export const maxOpenRequests = 10_000;
 
 export class RequestTable {
   readonly #ofEditor = new OpenRequests<EditorRequest>();
-  readonly #ofAgents = new AgentRequestTable();
+  readonly ofAgents = new AgentRequestTable();
   /** What is called with the answers to requests of our own. */
   readonly #own = new OpenRequests<(answer: Message | undefined) => void>();
   #waits: (() => void)[] = [];
@@ -77,9 +77,9 @@ export class RequestTable {
    * Gives a request of an agent a new id of ours for the editor. Undefined if that agent has too many open.
    */
   pass(request: Omit<AgentRequest, 'editorId'>): AgentRequest | undefined {
-    if (this.#ofAgents.countOf(request.child) >= maxOpenRequests) return undefined;
+    if (this.ofAgents.countOf(request.child) >= maxOpenRequests) return undefined;
     const passed = { ...request, editorId: this.newEditorId() };
-    this.#ofAgents.add(passed);
+    this.ofAgents.add(passed);
     return passed;
   }
 
@@ -103,26 +103,6 @@ export class RequestTable {
   /** No request of our own is answered any more. */
   failOwn(): void {
     for (const onAnswer of this.#own.takeAll()) onAnswer(undefined);
-  }
-
-  /** The request of an agent that the editor knows under `editorId`, also when it has written it otherwise. */
-  peek(editorId: string): AgentRequest | undefined {
-    return this.#ofAgents.find(editorId);
-  }
-
-  /** Takes out the request of an agent that the editor knows under `editorId`. */
-  take(editorId: string): AgentRequest | undefined {
-    return this.#ofAgents.take(editorId);
-  }
-
-  /** The open request of an agent that it calls so; of several the last one. */
-  named(child: WorkspaceChild, childId: string): AgentRequest | undefined {
-    return this.#ofAgents.named(child, childId);
-  }
-
-  openOfAgents(child?: WorkspaceChild): AgentRequest[] {
-    const { all } = this.#ofAgents;
-    return child === undefined ? all : all.filter((request) => request.child === child);
   }
 
   #wake(): void {

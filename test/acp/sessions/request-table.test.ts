@@ -43,32 +43,26 @@ describe('requests of agents', () => {
       table.pass({ child, childId: '1', method: 'm' })!,
     );
 
-    expect([table.named(a, '1'), table.named(b, '1'), table.named(a, '2')]).toEqual([
+    const { ofAgents } = table;
+    expect([ofAgents.named(a, '1'), ofAgents.named(b, '1'), ofAgents.named(a, '2')]).toEqual([
       second,
       other,
       undefined,
     ]);
-    table.take(second!.editorId);
-    table.take(first!.editorId);
-    expect(table.named(a, '1')).toBeUndefined();
+    ofAgents.take(second!.editorId);
+    ofAgents.take(first!.editorId);
+    expect(ofAgents.named(a, '1')).toBeUndefined();
   });
 
-  test('of an agent that has too many are refused without a look at each', () => {
-    const child = a;
-    for (let n = 0; n < maxOpenRequests; n++) table.pass({ child, childId: String(n), method: 'm' });
-    const looks = jest.spyOn(table, 'openOfAgents');
-
-    expect(table.pass({ child, childId: 'x', method: 'm' })).toBeUndefined();
-    expect(looks).not.toHaveBeenCalled();
-  });
-
-  test('of one agent are bounded, and others go on', () => {
+  test('of one agent are bounded, without a look at each, and others go on', () => {
+    const looks = jest.spyOn(table.ofAgents, 'all', 'get');
     const pass = (child: WorkspaceChild) => table.pass({ child, childId: '1', method: 'm' });
     const passed = Array.from({ length: maxOpenRequests }, () => pass(a)!);
     expect(pass(a)).toBeUndefined();
     expect(pass(b)).toBeDefined();
+    expect(looks).not.toHaveBeenCalled();
 
-    table.take(passed[0]!.editorId);
+    table.ofAgents.take(passed[0]!.editorId);
 
     expect(pass(a)).toBeDefined();
     expect(pass(a)).toBeUndefined();
