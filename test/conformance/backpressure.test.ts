@@ -72,16 +72,6 @@ describe('an editor that does not read', () => {
 
     expect(await world.exited()).toBe(0);
   });
-
-  test('L6 is served all the same if it is only stderr that it does not read', async () => {
-    world = await World.initialized();
-    const { id, agent } = await world.session(world.workspace('own'), 's1');
-    world.process.stderr.pause();
-    for (let n = 0; n < 100; n++) agent.send('not a message\n'.repeat(100));
-    const turn = await startTurn(world, { id, agentId: 's1', agent });
-
-    expect(await turn.end()).toEqual(success(turn.id, { stopReason: 'end_turn' }));
-  });
 });
 
 describe('an agent that does not read', () => {

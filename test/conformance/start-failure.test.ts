@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { runCli, type CliResult } from '../support/cli';
 import { leave } from '../support/dialogue';
 import { failure } from '../support/messages';
-import { fullAgent, World } from '../support/world';
+import { World } from '../support/world';
 
 describe('a proxy that cannot be started', () => {
   let home: string;
@@ -77,24 +77,6 @@ describe('an agent that cannot be started', () => {
     expect(kept).toContain('AGENT_START');
     expect(kept).not.toContain('no licence');
     expect(await world.lastWords()).toContain('no licence');
-  });
-
-  test('L5 fails the request that needs it, if it never answers initialize', async () => {
-    world = await World.start({
-      agentHello: false,
-      config: '[acp]\nstart_timeout = "3s"\n[restart]\nattempts = 1',
-    });
-    const hello = world.ask('initialize', { protocolVersion: 1 });
-    await (await world.agent()).greet(fullAgent);
-    await world.editor.response(hello);
-    const cwd = world.workspace('a');
-    const opening = world.ask('session/new', { cwd, mcpServers: [] });
-    const silent = await world.agent(cwd);
-
-    const response = await world.editor.response(opening);
-    expect(response).toEqual(failure(opening, -32603));
-    expect(response).toHaveProperty('error.message', expect.stringContaining('did not answer initialize'));
-    await silent.gone;
   });
 
   test('L5 is started for the next request, when the cause is gone', async () => {

@@ -9,6 +9,7 @@ import { Scene, sceneFor } from './hostile-agent';
 const mark = 'EVIL WORDS';
 
 const scene = sceneFor();
+/** Another workspace of the same editor, with an agent in a container of its own. */
 let victim: Scene;
 const canary = new Canary(scene.cai);
 
@@ -16,8 +17,6 @@ beforeAll(async () => {
   victim = await scene.another();
   ownFile(`${victim.workspace}/secret`, 'SECRET OF THE VICTIM\n');
 });
-
-/** Another workspace of the same editor, with an agent in a container of its own. */
 
 /** All messages that have come to the editor since the attack began, and for which this is so. */
 async function seenBy(

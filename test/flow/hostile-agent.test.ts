@@ -75,13 +75,6 @@ describe('others are served though an agent', () => {
 
     await expectOthersServed();
   });
-
-  test('prints nothing but garbage', async () => {
-    hostile.agent.send('garbage\n'.repeat(20_000));
-
-    await expectOthersServed();
-    expect(await sentBy(world, hostile.agent)).not.toContainEqual({ unparsable: 'garbage' });
-  });
 });
 
 describe('an agent', () => {

@@ -124,7 +124,9 @@ test('a command that does not answer initialize in time is told after one attemp
   const silent = await started(cwd);
   await silent.gone;
 
-  expect(await world.editor.response(id)).toHaveProperty(
+  const answer = await world.editor.response(id);
+  expect(answer).toEqual(failure(id, -32603));
+  expect(answer).toHaveProperty(
     'error.message',
     expect.stringMatching(
       /^agent "puppet" did not answer initialize in 10 s: does it speak ACP\?.+puppet\.pl"/,

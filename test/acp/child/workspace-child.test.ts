@@ -2,7 +2,7 @@ import { ask } from '../../../src/acp/child/own-requests';
 import { CaiError } from '../../../src/errors';
 import { newOwnId, requestLine } from '../../../src/rpc/answer';
 import { program } from '../../agent/agent-run';
-import { ChildRun, ladder } from './child-run';
+import { ChildRun, ladder, megabyte } from './child-run';
 
 const reason = new CaiError('AGENT_START', 'no use');
 /** It gives back what it is sent, so its lines tell what an agent was sent. */
@@ -108,7 +108,7 @@ describe('a child whose way to the agent is lost', () => {
   });
 
   /** Two requests that are open. */
-  function ask(): void {
+  function askTwice(): void {
     for (const name of ['one', 'two'])
       run.child.request(JSON.stringify(name), requestLine('1', name, undefined), {
         ...run.asker(name),
@@ -118,7 +118,7 @@ describe('a child whose way to the agent is lost', () => {
 
   test('gives back what the agent has not got, and is given no more', async () => {
     run.child.setServed();
-    ask();
+    askTwice();
 
     run.child.cutOff(bytesOfOne);
 
@@ -138,7 +138,7 @@ describe('a child whose way to the agent is lost', () => {
 
   test('gives nothing back that a cancel may have meant', () => {
     run.child.setServed();
-    ask();
+    askTwice();
     run.child.notify(requestLine('1', 'cancel', undefined), true);
 
     run.child.cutOff(bytesOfOne);
@@ -147,12 +147,20 @@ describe('a child whose way to the agent is lost', () => {
   });
 
   test('just ends if the agent has been of no use yet: then it is started again only so often', () => {
-    ask();
+    askTwice();
 
     run.child.cutOff(0);
 
     expect(run.child.isUsable).toBe(true);
     expect(run.told).toEqual([]);
-    expect(run.child.isUsable).toBe(true);
   });
+});
+
+test('an agent that does not read is ended when cancels alone pile up', () => {
+  run = new ChildRun(program('sleep', '60'));
+  run.child.setReady();
+
+  for (let i = 0; i < 3; i++) run.child.notify(Buffer.from(`"${megabyte}"\n`), true);
+
+  expect(run.child.state).toBe('stopping');
 });
