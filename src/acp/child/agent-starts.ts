@@ -24,7 +24,7 @@ export class AgentStarts {
   #wait: NodeJS.Timeout | undefined;
   /** Runs until the start fails. */
   #limit: NodeJS.Timeout | undefined;
-  /** Why the process was ended, if the limit has ended it. */
+  /** Why the process was ended, if `fail` has ended it. */
   #failure: CaiError | undefined;
 
   /** Nothing is started yet. `agent` is its name, for messages. */
@@ -40,18 +40,21 @@ export class AgentStarts {
     else this.#wait = setTimeout(() => this.#spawn(), delayMs);
   }
 
-  /** The start fails with `why` unless `lift` comes within `limitMs`, which may be `Infinity`. */
-  limit(limitMs: number, why?: () => CaiError): void {
-    clearTimeout(this.#limit);
-    if (limitMs === Infinity) return;
-    this.#limit = setTimeout(() => {
-      this.#failure = why?.();
-      void this.#process?.stop(lateStop);
-    }, limitMs);
+  /** The start fails with `why` unless `lift` comes within `limitMs`. */
+  limit(limitMs: number, why: () => CaiError): void {
+    this.lift();
+    this.#limit = setTimeout(() => this.fail(why()), limitMs);
   }
 
   lift(): void {
     clearTimeout(this.#limit);
+  }
+
+  /** The start fails with that reason, once its process has ended. */
+  fail(reason: CaiError): void {
+    this.lift();
+    this.#failure = reason;
+    void this.#process?.stop(lateStop);
   }
 
   ended(how: CaiError): void {

@@ -10,7 +10,7 @@ export function stalled(agent: string, excess: string): CaiError {
 }
 
 /** The failure of what there is no room for until the agent has started. `excess`: what would wait. */
-export function crowded(agent: string, excess: string): CaiError {
+export function tooMuchHeld(agent: string, excess: string): CaiError {
   return new CaiError(
     'AGENT_STALLED',
     `too much waits until agent "${agent}" has started: ${excess}: try again`,

@@ -1,7 +1,7 @@
 /** What waits for the start of an agent, in its order. */
 import { ByteBudget } from '../../rpc/byte-budget';
 import type { CaiError } from '../../errors';
-import { crowded, queueToAgent } from './child-failures';
+import { queueToAgent, tooMuchHeld } from './child-failures';
 
 /** Something to send once the agent has started. */
 export interface HeldTask {
@@ -27,7 +27,7 @@ export class HeldTasks {
   /** Adds a task, or fails it where there is no room for it. */
   add(task: HeldTask): void {
     if (this.#budget.take(task)) this.#tasks.push(task);
-    else task.onFailure(crowded(this.agent, this.#budget.excessWith(task)));
+    else task.onFailure(tooMuchHeld(this.agent, this.#budget.excessWith(task)));
   }
 
   /** Takes out all tasks. An agent starts once, so that no task is added afterwards. */

@@ -126,9 +126,18 @@ export class WorkspaceChild {
     }
   }
 
-  /** Unless it is ready after `limitMs` milliseconds, its start fails with `why`, which `Infinity` need not have. */
-  limitStart(limitMs: number, why?: () => CaiError): void {
+  /** Unless it is ready after `limitMs` milliseconds, its start fails with `why`. */
+  limitStart(limitMs: number, why: () => CaiError): void {
     if (this.#state === 'starting') this.#starts.limit(limitMs, why);
+  }
+
+  /** Its start may take as long as it does. */
+  liftStartLimit(): void {
+    this.#starts.lift();
+  }
+
+  failStart(reason: CaiError): void {
+    this.#starts.fail(reason);
   }
 
   /** Starting until it has answered `initialize`; stopping once it is asked to end. */

@@ -18,16 +18,12 @@ import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from '../../rpc/repeated-requests';
 import { tellInThread } from './thread';
 
-/** What comes of the greeting of an agent, and what the program that runs it says. */
-export type GreetingEvent =
+/** What comes of the start of an agent. */
+export type StartEvent =
   /** The answer to `initialize`, or the image that the agent runs in, has become known. */
-  | { readonly kind: 'hello' }
+  | 'hello'
   /** The agent has got the calls that waited for it. */
-  | { readonly kind: 'ready' }
-  /** The agent is stopped, or that cannot be known. */
-  | { readonly kind: 'stopped' | 'unwatchable' }
-  /** The connection to the agent is lost; so many bytes of input may have got there. */
-  | { readonly kind: 'lost'; readonly takenBytes: number };
+  | 'ready';
 
 /** How long an agent may take for a sign-in that is repeated, in milliseconds: no person is asked for it. */
 const repeatMs = 30_000;
@@ -48,7 +44,7 @@ export class ChildStart {
     private readonly child: WorkspaceChild,
     private readonly repeats: Repeats,
     private readonly options: Pick<ProxyOptions, 'agent' | 'config'>,
-    private readonly hear: (event: GreetingEvent) => void,
+    private readonly hear: (event: StartEvent) => void,
   ) {
     this.#repeats = repeats.all();
   }
@@ -73,15 +69,13 @@ export class ChildStart {
     const { child } = this;
     if (status.kind === 'started') {
       child.image = { id: status.image, name: status.imageName };
-      this.hear({ kind: 'hello' });
+      this.hear('hello');
       this.#hasStarted = true;
       this.#initialize();
       if (child.delay !== undefined) child.delay.tookMs = Date.now() - child.delay.beganAt;
       this.#limit();
       return;
     }
-    if (status.kind === 'stopped' || status.kind === 'unwatchable' || status.kind === 'lost')
-      this.hear(status);
     if (status.kind === 'resumed') this.#limit();
     if (status.kind === 'warning')
       for (const session of this.core.sessions.of(child).byAgentId.values())
@@ -89,7 +83,7 @@ export class ChildStart {
     if (status.kind !== 'notice' && status.kind !== 'delay') return;
     this.core.log.warn({ root: child.root }, status.text);
     if (status.kind !== 'delay') return;
-    child.limitStart(Infinity);
+    child.liftStartLimit();
     child.delay ??= { what: status.text.replace(/^cai: /, ''), beganAt: Date.now() };
     child.onDelay?.(status.text);
   }
@@ -131,7 +125,7 @@ export class ChildStart {
       this.#abandon(error as CaiError);
       return;
     }
-    this.hear({ kind: 'hello' });
+    this.hear('hello');
     this.#repeat(new Set(this.#repeats));
   }
 
@@ -140,7 +134,7 @@ export class ChildStart {
     this.#repeated = next;
     if (next === undefined) {
       this.child.setReady();
-      this.hear({ kind: 'ready' });
+      this.hear('ready');
       return;
     }
     open.delete(next);

@@ -14,9 +14,10 @@ import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
 import type { SessionWorkspace } from '../../workspace/worktrees/worktrees';
-import { ChildStart, type GreetingEvent } from './child-start';
+import { ChildStart, type StartEvent } from './child-start';
 import type { ProxyOptions } from '../proxy-options';
 import type { Core } from './core';
+import type { AgentStatus } from '../../rpc/status';
 import { Repeats } from '../../rpc/repeated-requests';
 import { ChildHealth } from './child-health';
 import { isInside } from '../../system/paths/is-inside';
@@ -114,14 +115,9 @@ export class Children {
     this.#idleTimers.set(child, timer.unref());
   }
 
-  /** From now on none is started: what would need one fails. */
-  refuseNew(): void {
-    this.#isEnding = true;
-  }
-
-  /** Ends every child; resolves when nothing of them is left. */
+  /** Ends every child; resolves when nothing of them is left. What would need another one fails from now on. */
   async stopAll(ladder: StopLadder): Promise<void> {
-    this.refuseNew();
+    this.#isEnding = true;
     await Promise.all(this.all.map((child) => child.stop(ladder)));
   }
 
@@ -137,13 +133,21 @@ export class Children {
     const child = this.#newChild(workspace);
     this.all.push(child);
     this.#health.watch();
-    const hear = (event: ChildEvent | GreetingEvent): void => this.#hear(child, start, event);
+    const hear = (event: StartEvent): void => this.#hearStart(child, event);
     const start = new ChildStart(this.core, child, this.repeats, this.options, hear);
-    child.start(hear, (output) => this.pass(child, output));
+    child.start(
+      (event) => this.#hear(child, start, event),
+      (output) => this.pass(child, output),
+    );
     return child;
   }
 
-  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent | GreetingEvent): void {
+  #hearStart(child: WorkspaceChild, event: StartEvent): void {
+    if (event === 'hello') this.options.profiles.heard(child, this.options.hasOwnData(child.root));
+    else this.stopWhenIdle(child);
+  }
+
+  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent): void {
     switch (event.kind) {
       case 'start':
         this.options.log.info({ root: child.root }, 'agent started');
@@ -153,22 +157,8 @@ export class Children {
         setImmediate(() => this.core.sessions.records.refresh());
         break;
       case 'status':
-        if (event.status.kind === 'started')
-          this.options.tellServer?.({ kind: 'agent-started', isNew: event.status.isNew === true });
+        this.#hearStatus(child, event.status);
         start.takeStatus(event.status);
-        break;
-      case 'hello':
-        this.options.profiles.heard(child, this.options.hasOwnData(child.root));
-        break;
-      case 'ready':
-        this.stopWhenIdle(child);
-        break;
-      case 'stopped':
-      case 'unwatchable':
-        this.#health.giveUpStopped(child, event.kind);
-        break;
-      case 'lost':
-        setTimeout(() => child.cutOff(event.takenBytes), lastWordsMs);
         break;
       case 'stopping':
         // At the end of the proxy, turns may still be answered.
@@ -181,6 +171,21 @@ export class Children {
         if (child.isGivenUp)
           this.options.tellServer?.({ kind: 'agent-refused', code: loggedFailure(child.endReason!).code });
         else if (!child.wasStopped) this.options.tellServer?.({ kind: 'agent-ended' });
+        break;
+    }
+  }
+
+  #hearStatus(child: WorkspaceChild, status: AgentStatus): void {
+    switch (status.kind) {
+      case 'started':
+        this.options.tellServer?.({ kind: 'agent-started', isNew: status.isNew === true });
+        break;
+      case 'stopped':
+      case 'unwatchable':
+        this.#health.giveUpStopped(child, status.kind);
+        break;
+      case 'lost':
+        setTimeout(() => child.cutOff(status.takenBytes), lastWordsMs);
         break;
     }
   }
@@ -226,7 +231,7 @@ export class Children {
   #giveUp(child: WorkspaceChild, reason: CaiError): void {
     this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
     if (child.state === 'starting') {
-      child.limitStart(0, () => reason);
+      child.failStart(reason);
       return;
     }
     child.abandon(reason, { termAfterMs: 0, killAfterMs: 0 });
