@@ -52,7 +52,7 @@ const prompt: Walk = {
     'acp/child/open-turns': 'counts the prompts of each session',
     'acp/relay/answer-edits': 'answers alone: sign-ins, and long errors',
     'acp/sessions/agent-request-table': 'the requests of agents by their ids',
-    'acp/sessions/call': 'copies the line of a call that waits, and counts its bytes',
+    'acp/sessions/editor-call': 'copies the line of a call that waits, and counts its bytes',
     'acp/sessions/observer': 'an observer',
     'acp/sessions/session-memory': 'an observer',
     'acp/sessions/session-records': 'sessions of earlier processes',

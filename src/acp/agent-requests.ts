@@ -9,7 +9,7 @@ import { replacing, splice, type Edit } from '../rpc/splice';
 import type { WorkspaceChild } from './child/workspace-child';
 import { agentRow, isAnnounced } from '../rpc/protocol/method-rows';
 import type { AgentSession } from './sessions/session';
-import type { AgentCall } from './relay/call';
+import type { AgentCall } from './relay/agent-call';
 import type { CursorRequests } from './cursor/requests';
 import type { Children } from './relay/children';
 import type { Core } from './relay/core';

@@ -5,7 +5,7 @@ import { fieldOf, jsonOf, stringOf, textOf, type Message } from '../rpc/message'
 import { replacing, type Edit } from '../rpc/splice';
 import { offers, unsafeUrl } from '../rpc/protocol/refusals';
 import type { WorkspaceChild } from './child/workspace-child';
-import type { AgentCall } from './relay/call';
+import type { AgentCall } from './relay/agent-call';
 import type { Core } from './relay/core';
 import { maxOpenRequests } from './sessions/request-table';
 

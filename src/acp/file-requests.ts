@@ -7,7 +7,7 @@ import { rpcErrorOf, type RpcError } from '../rpc/answer';
 import { fieldOf, textOf } from '../rpc/message';
 import { replacing, type Edit } from '../rpc/splice';
 import { confine } from '../system/paths/confine';
-import type { AgentCall } from './relay/call';
+import type { AgentCall } from './relay/agent-call';
 import type { Core } from './relay/core';
 import { within } from '../system/time-limit';
 

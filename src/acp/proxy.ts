@@ -13,7 +13,7 @@ import { FileRequests } from './file-requests';
 import type { AgentEvent } from './child/child-event';
 import { Children } from './relay/children';
 import { Core } from './relay/core';
-import type { Call } from './sessions/call';
+import type { Call } from './sessions/editor-call';
 import { CursorRequests } from './cursor/requests';
 import { Questions } from './observers/questions';
 import { Defects, messageWithin, repairedError } from './defects';

@@ -14,7 +14,7 @@ import type { WorkspaceChild } from './child/workspace-child';
 import type { SessionObserver } from './sessions/observer';
 import type { AgentSession } from './sessions/session';
 import type { ProxyOptions } from './proxy-options';
-import type { AgentCall } from './relay/call';
+import type { AgentCall } from './relay/agent-call';
 import type { Core } from './relay/core';
 import { methodNotFound } from '../rpc/protocol/refusals';
 

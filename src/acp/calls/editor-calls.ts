@@ -6,7 +6,7 @@ import type { McpMessages } from '../mcp/mcp-messages';
 import type { McpServers } from '../mcp/mcp-servers';
 import type { ProxyOptions } from '../proxy-options';
 import type { Children } from '../relay/children';
-import { withOwnLine, type Call } from '../sessions/call';
+import { withOwnLine, type Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';
 import { FanOut } from './fan-out';

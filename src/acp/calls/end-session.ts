@@ -18,7 +18,7 @@ import { recordedRoots } from '../../workspace/records';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import { isAgentError, offers, unknownSession } from '../../rpc/protocol/refusals';
 import { within } from '../../system/time-limit';
 

@@ -8,7 +8,7 @@ import { bodyTextOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
 import type { Repeat } from '../../rpc/repeated-requests';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';
 import { askFor, passOn } from '../relay/on-behalf';
 import { CaiError, messageOf } from '../../errors';

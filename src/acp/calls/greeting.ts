@@ -9,7 +9,7 @@ import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';
 import { minimalResult, readHello, resultFor } from '../profiles/initialize';
 import type { ProxyOptions } from '../proxy-options';

@@ -9,7 +9,7 @@ import { findCheckedWorkspace } from '../../workspace/trust';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import { sessionIdOf } from '../sessions/session-ids';
 
 /** Sends a call to a child, which it concerns as a whole. */

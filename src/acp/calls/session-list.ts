@@ -14,7 +14,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { Children } from '../relay/children';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import type { SessionRecord } from '../sessions/session-record';
 import type { Core } from '../relay/core';
 import { askFor, passOn } from '../relay/on-behalf';

@@ -5,7 +5,7 @@
  */
 import type { WorkspaceChild } from '../child/workspace-child';
 import { offers } from '../../rpc/protocol/refusals';
-import type { AgentCall } from '../relay/call';
+import type { AgentCall } from '../relay/agent-call';
 import type { Core } from '../relay/core';
 import { resultLine } from '../../rpc/answer';
 import { bodyOf, type Message } from '../../rpc/message';

@@ -5,7 +5,7 @@ import { CaiError } from '../../errors';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../rpc/message';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 

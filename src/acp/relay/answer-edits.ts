@@ -3,7 +3,7 @@ import type { JsonObject } from '../../rpc/json';
 import { fieldOf, textOf, type Message } from '../../rpc/message';
 import { replacing, type Edit } from '../../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import type { SignIn } from '../sign-in/sign-in';
 
 /** Longest error message, in bytes of JSON text: editors show all of it, some in a place that cannot be scrolled. */

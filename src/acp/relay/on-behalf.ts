@@ -6,7 +6,7 @@ import type { Message } from '../../rpc/message';
 import { splice } from '../../rpc/splice';
 import { cancelled, notOffered, offers } from '../../rpc/protocol/refusals';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Call } from '../sessions/call';
+import type { Call } from '../sessions/editor-call';
 import { answerEdits } from './answer-edits';
 import type { Core } from './core';
 

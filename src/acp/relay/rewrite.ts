@@ -8,7 +8,7 @@ import type { PathMap } from '../../system/paths/path-map';
 import type { AgentSession } from '../sessions/session';
 import type { SessionIds } from '../sessions/session-ids';
 import { isMessageChunk, updateKindOf } from '../sessions/session-update';
-import type { CallContext } from './call';
+import type { CallContext } from './call-context';
 
 /** The id of a session on the other side; undefined leaves it as it is. */
 export type IdMap = (id: string) => string | undefined;

@@ -4,7 +4,7 @@
  */
 import type { WorkspaceChild } from '../child/workspace-child';
 import { Session, type AgentSession, type SessionPlace } from './session';
-import { CallBudget, type Call } from './call';
+import { CallBudget, type Call } from './editor-call';
 import { SessionRecords, type SessionStore } from './session-records';
 
 /** How many lost sessions are kept. An agent could open any number by naming them, and end. */

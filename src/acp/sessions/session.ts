@@ -7,7 +7,7 @@ import type { WorkspaceChild } from '../child/workspace-child';
 import type { CaiError } from '../../errors';
 import type { PathMap } from '../../system/paths/path-map';
 import type { PinnedFolder } from '../../system/paths/pinned-folder';
-import { withOwnLine, type Call, type CallBudget } from './call';
+import { withOwnLine, type Call, type CallBudget } from './editor-call';
 import { within } from '../../system/time-limit';
 import { SessionSettings } from './session-settings';
 

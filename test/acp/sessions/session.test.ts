@@ -2,7 +2,7 @@ import { requestLine, resultLine } from '../../../src/rpc/answer';
 import { planOf } from '../../../src/rpc/json';
 import { scanCall } from '../../../src/rpc/message';
 import { joined } from '../../../src/rpc/splice';
-import { CallBudget, type Call } from '../../../src/acp/sessions/call';
+import { CallBudget, type Call } from '../../../src/acp/sessions/editor-call';
 import { settingsObserver } from '../../../src/acp/sessions/observer';
 import { Session, type AgentSession } from '../../../src/acp/sessions/session';
 

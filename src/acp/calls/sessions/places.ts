@@ -14,7 +14,7 @@ import { recordedRoots } from '../../../workspace/records';
 import { findCheckedWorkspace } from '../../../workspace/trust';
 import type { ProxyOptions } from '../../proxy-options';
 import type { Children } from '../../relay/children';
-import type { Call, CallBudget } from '../../sessions/call';
+import type { Call, CallBudget } from '../../sessions/editor-call';
 import type { AgentSession, SessionPlace } from '../../sessions/session';
 import { isInside } from '../../../system/paths/is-inside';
 import type { SessionWorktrees, WantedWorktree } from './session-worktrees';

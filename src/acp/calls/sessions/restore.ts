@@ -14,7 +14,7 @@ import type { Core } from '../../relay/core';
 import { passOn } from '../../relay/on-behalf';
 import { editorMethods } from '../../../rpc/protocol/methods';
 import { isAgentError, offers, reopenerOf, textOfError } from '../../../rpc/protocol/refusals';
-import type { Call } from '../../sessions/call';
+import type { Call } from '../../sessions/editor-call';
 import type { AgentSession, Session } from '../../sessions/session';
 import type { EditorRequest } from '../../sessions/request-table';
 import type { Setting } from '../../sessions/session-settings';

@@ -1,19 +1,7 @@
-/** Calls of agents, and what else happens when a call of the editor is passed on. */
 import type { CaiError } from '../../errors';
 import type { Message } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
 import type { AgentSession } from '../sessions/session';
 import type { PathMap } from '../../system/paths/path-map';
-import type { AgentRoute, Method } from '../../rpc/protocol/methods';
-
-/** A message of an agent that is being served. */
-export interface AgentCall {
-  readonly child: WorkspaceChild;
-  readonly message: Message;
-  readonly row: Method<AgentRoute>;
-  /** The session that it names, if it is open. */
-  readonly session: AgentSession | undefined;
-}
 
 /** How a call of the editor is passed on. */
 export interface CallContext {
