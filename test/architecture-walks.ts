@@ -28,6 +28,7 @@ const prompt: Walk = {
   aside: {
     ...onTheWay,
     'rpc/protocol/fields': 'data: places in params and results',
+    'rpc/protocol/capabilities': 'whether the other side offers something',
     'rpc/protocol/refusals': 'sentences for refusals',
     'rpc/protocol/method-rows': 'finds the row of a method of an agent',
     'rpc/byte-budget': 'counts bytes of what waits',

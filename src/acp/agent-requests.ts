@@ -21,7 +21,8 @@ import type { FileRequests } from './file-requests';
 import type { McpMessages } from './mcp/mcp-messages';
 import { isMessageChunk, updateKindOf } from './sessions/session-update';
 import { StatusUpdates } from './sign-in/status-updates';
-import { methodNotFound, offers } from '../rpc/protocol/refusals';
+import { offers } from '../rpc/protocol/capabilities';
+import { methodNotFound } from '../rpc/protocol/refusals';
 import type { Terminals } from './terminals';
 
 /** Updates that tell the current state of a session. All other updates tell what has happened in it. */

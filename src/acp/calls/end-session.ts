@@ -19,7 +19,9 @@ import type { Children } from '../relay/children';
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { Call } from '../sessions/editor-call';
-import { isAgentError, offers, unknownSession } from '../../rpc/protocol/refusals';
+import { isAgentError } from '../../rpc/protocol/agent-errors';
+import { offers } from '../../rpc/protocol/capabilities';
+import { unknownSession } from '../../rpc/protocol/refusals';
 import { within } from '../../system/time-limit';
 
 /** How long a session that is being closed may take to end its turn, in milliseconds. */

@@ -18,7 +18,9 @@ import type { Call } from '../sessions/editor-call';
 import type { SessionRecord } from '../sessions/session-record';
 import type { Core } from '../relay/core';
 import { askFor, passOn } from '../relay/on-behalf';
-import { isAgentError, notOffered, offers } from '../../rpc/protocol/refusals';
+import { isAgentError } from '../../rpc/protocol/agent-errors';
+import { offers } from '../../rpc/protocol/capabilities';
+import { notOffered } from '../../rpc/protocol/refusals';
 import { maxPages, pageParams, pageText, rowOf } from './list-page';
 import { childrenIn, inEditorsFolder, rememberRow, rememberedSessions } from './remembered-sessions';
 import { within } from '../../system/time-limit';
@@ -248,10 +250,7 @@ export class SessionList {
     return rows;
   }
 
-  /**
-   * Agents of several workspaces may have theirs at the same place: a session of one is then listed by another
-   * as if it worked here.
-   */
+  /** Agents of several workspaces may have theirs at one place: each then lists all, as if all worked here. */
   #isElsewhere({ root: own }: WorkspaceChild, id: string, cwd: unknown): boolean {
     const root = this.core.sessions.records.recall(id)?.root;
     if (own === undefined || root === undefined || typeof cwd !== 'string') return false;

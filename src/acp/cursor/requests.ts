@@ -4,7 +4,7 @@
  * by a form or a permission, and with a plan. Every request is answered, at the latest when its turn ends.
  */
 import type { WorkspaceChild } from '../child/workspace-child';
-import { offers } from '../../rpc/protocol/refusals';
+import { offers } from '../../rpc/protocol/capabilities';
 import type { AgentCall } from '../relay/agent-call';
 import type { Core } from '../relay/core';
 import { resultLine } from '../../rpc/answer';

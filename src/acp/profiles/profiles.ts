@@ -11,7 +11,7 @@ import * as fields from '../../rpc/protocol/fields';
 import { protocolVersion, readAgentHello } from './initialize';
 import type { SignIn, SignInPlace } from '../sign-in/sign-in';
 import { ownValue } from '../../config/own-property';
-import { offers } from '../../rpc/protocol/refusals';
+import { offers } from '../../rpc/protocol/capabilities';
 import { isObject, objectOf } from '../../system/unless';
 import recorded from './shipped-profiles.json';
 

@@ -2,7 +2,7 @@
 import { ownMessage, ownUpdateLine } from '../../rpc/answer';
 import type { AgentSession } from '../sessions/session';
 import type { Core } from './core';
-import { offers } from '../../rpc/protocol/refusals';
+import { offers } from '../../rpc/protocol/capabilities';
 import { printableLine } from '../../system/quoted';
 
 export interface ThreadNote {

@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { rpcCode } from '../../errors';
 import { rpcErrorOf } from '../../rpc/answer';
-import { textOfError } from '../../rpc/protocol/refusals';
+import { textOfError } from '../../rpc/protocol/agent-errors';
 import type { Host } from '../../system/host';
 import { quoted } from '../../system/quoted';
 import { LineSplitter } from '../../system/streams/line-splitter';

@@ -1,49 +1,9 @@
 /** What is refused, and the errors for it. */
 import { CaiError, rpcCode } from '../../errors';
-import type { Field, JsonObject } from '../json';
+import type { Field } from '../json';
 import type { FieldKind } from './fields';
-import { editorMethods } from './methods';
 import type { RpcError } from '../answer';
-import { objectOf } from '../../system/unless';
-import { bodyOf, fieldOf, stringOf, type Message } from '../message';
-
-/** How much of the details of an agent's error is told, in characters. */
-const maxDetails = 500;
-
-/** Whether capabilities offer what a dotted path names: it is neither absent, `null` nor `false`. */
-export function offers(capabilities: JsonObject | undefined, path: string): boolean {
-  let value: unknown = capabilities;
-  for (const key of path.split('.')) {
-    // An agent may choose the name, so inherited members do not count.
-    if (value === undefined || value === null || !Object.hasOwn(value, key)) return false;
-    value = (value as JsonObject)[key];
-  }
-  return value !== undefined && value !== null && value !== false;
-}
-
-/** The method that opens a known session: rather `resume`, by which the past is not told again. `undefined`: it has none. */
-export function reopenerOf(capabilities: JsonObject | undefined): string | undefined {
-  return ['session/resume', 'session/load'].find((each) =>
-    offers(capabilities, editorMethods[each]!.capability!),
-  );
-}
-
-/** Whether what came instead of a result is an agent's error with that code. Source of codes: ACP v1, `ErrorCode`. */
-export function isAgentError(reason: CaiError | Message | undefined, code: number): boolean {
-  if (reason === undefined || reason instanceof CaiError) return false;
-  return objectOf(bodyOf(reason)).code === code;
-}
-
-/**
- * What an agent's error, which can be anything, says to whoever reads it. Often the message is that of the code alone,
- * and the cause stands in `data`.
- */
-export function textOfError(error: unknown): string {
-  const { message, data } = objectOf(error);
-  const said = typeof message === 'string' ? message : 'the agent has failed, and does not say why';
-  const { details } = objectOf(data);
-  return typeof details === 'string' ? `${said}: ${details.slice(0, maxDetails)}` : said;
-}
+import { fieldOf, stringOf, type Message } from '../message';
 
 /** The failure of a method that this agent does not have. */
 export function notOffered(method: string): CaiError {

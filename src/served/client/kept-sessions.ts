@@ -10,7 +10,8 @@ import { bodyOf, bodyTextOf, fieldOf, type Message } from '../../rpc/message';
 import { editedText } from '../../rpc/splice';
 import type { Log } from '../../system/log';
 import { objectOf } from '../../system/unless';
-import { reopenerOf, textOfError } from '../../rpc/protocol/refusals';
+import { textOfError } from '../../rpc/protocol/agent-errors';
+import { reopenerOf } from '../../rpc/protocol/capabilities';
 
 /** A request of the editor that the server has not answered. */
 export interface OpenCall {

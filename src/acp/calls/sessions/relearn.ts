@@ -10,7 +10,7 @@ import type { PathMap } from '../../../system/paths/path-map';
 import type { Core } from '../../relay/core';
 import { maxPages } from '../list-page';
 import { editorMethods } from '../../../rpc/protocol/methods';
-import { offers } from '../../../rpc/protocol/refusals';
+import { offers } from '../../../rpc/protocol/capabilities';
 import { within } from '../../../system/time-limit';
 
 /** How long the agent may take for its lists, in milliseconds. */

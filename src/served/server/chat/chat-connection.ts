@@ -5,7 +5,7 @@ import { joined } from '../../../rpc/splice';
 import { openBrace, openBracket, type JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
 import { isObject } from '../../../system/unless';
-import { textOfError } from '../../../rpc/protocol/refusals';
+import { textOfError } from '../../../rpc/protocol/agent-errors';
 import type { Outlet } from '../outbox';
 import type { ServedConnection } from '../served-connection';
 

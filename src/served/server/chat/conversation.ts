@@ -4,7 +4,7 @@
  */
 import { messageOf, rpcCode } from '../../../errors';
 import type { JsonObject } from '../../../rpc/json';
-import { reopenerOf } from '../../../rpc/protocol/refusals';
+import { reopenerOf } from '../../../rpc/protocol/capabilities';
 import { within } from '../../../system/time-limit';
 import { HttpError } from '../http/http-error';
 import { isElsewhere } from '../traffic/session-claims';

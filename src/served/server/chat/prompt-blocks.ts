@@ -1,5 +1,5 @@
 /** What a person says to an agent: a text, or content blocks of ACP. Source: ACP v1, `ContentBlock`, `PromptCapabilities`. */
-import { offers } from '../../../rpc/protocol/refusals';
+import { offers } from '../../../rpc/protocol/capabilities';
 import type { JsonObject } from '../../../rpc/json';
 import { isObject } from '../../../system/unless';
 import { HttpError } from '../http/http-error';
