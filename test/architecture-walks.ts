@@ -48,7 +48,7 @@ const prompt: Walk = {
     'acp/file-requests': 'files through the editor',
     'acp/mcp/': 'MCP servers',
     'acp/observers/': 'observers',
-    'acp/relay/children': 'starts agents; their lines pass it by',
+    'acp/child/children': 'starts agents; their lines pass it by',
     'acp/child/held-tasks': 'what waits for the start of an agent',
     'acp/child/open-turns': 'counts the prompts of each session',
     'acp/relay/answer-edits': 'answers alone: sign-ins, and long errors',

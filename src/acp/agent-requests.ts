@@ -11,7 +11,7 @@ import { agentRow, isAnnounced } from '../rpc/protocol/method-rows';
 import type { AgentSession } from './sessions/session';
 import type { AgentCall } from './relay/agent-call';
 import type { CursorRequests } from './cursor/requests';
-import type { Children } from './relay/children';
+import type { Children } from './child/children';
 import type { Core } from './relay/core';
 import { actingAgentMethod, unknownAgentMethod, type AgentRoute, type Method } from '../rpc/protocol/methods';
 import { sessionIdOf } from './sessions/session-ids';

@@ -11,7 +11,7 @@ import type { WorkspaceChild } from './child/workspace-child';
 import { AgentRequests } from './agent-requests';
 import { FileRequests } from './file-requests';
 import type { AgentEvent } from './child/child-event';
-import { Children } from './relay/children';
+import { Children } from './child/children';
 import { Core } from './relay/core';
 import type { Call } from './sessions/editor-call';
 import { CursorRequests } from './cursor/requests';

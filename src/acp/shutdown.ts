@@ -4,7 +4,7 @@ import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
 import type { WorkspaceChild } from './child/workspace-child';
 import { ownValue } from '../config/own-property';
 import { answersForNobody } from './cursor/requests';
-import type { Children } from './relay/children';
+import type { Children } from './child/children';
 import type { Core } from './relay/core';
 import { within } from '../system/time-limit';
 

@@ -1,7 +1,7 @@
 import { CursorRequests } from '../../src/acp/cursor/requests';
 import { AgentRequests } from '../../src/acp/agent-requests';
 import { McpMessages } from '../../src/acp/mcp/mcp-messages';
-import type { Children } from '../../src/acp/relay/children';
+import type { Children } from '../../src/acp/child/children';
 import { planOf } from '../../src/rpc/json';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

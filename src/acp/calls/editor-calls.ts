@@ -5,7 +5,7 @@ import { fieldOf, type Message } from '../../rpc/message';
 import type { McpMessages } from '../mcp/mcp-messages';
 import type { McpServers } from '../mcp/mcp-servers';
 import type { ProxyOptions } from '../proxy-options';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import { withOwnLine, type Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';
 import { SessionEnder } from './end-session';

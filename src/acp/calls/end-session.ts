@@ -15,7 +15,7 @@ import type { AgentSession } from '../sessions/session';
 import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
 import { recordedRoots } from '../../workspace/records';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Core } from '../relay/core';
 import { tellInThread } from '../relay/thread';
 import type { Call } from '../sessions/editor-call';

@@ -6,7 +6,7 @@ import { ask } from '../child/own-requests';
 import { cancelLine } from '../../rpc/answer';
 import { bodyTextOf, type Message } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Repeat } from '../../rpc/repeated-requests';
 import type { Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';

@@ -8,7 +8,7 @@ import { resultLine } from '../../rpc/answer';
 import { mayHaveOwnSignIns } from '../../agent/own-sign-ins';
 import type { Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Call } from '../sessions/editor-call';
 import type { Core } from '../relay/core';
 import { minimalResult, readHello, resultFor } from '../profiles/initialize';

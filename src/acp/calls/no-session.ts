@@ -7,7 +7,7 @@ import type { Host } from '../../system/host';
 import { pinFolder } from '../../system/paths/pinned-folder';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { WorkspaceChild } from '../child/workspace-child';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Core } from '../relay/core';
 import type { Call } from '../sessions/editor-call';
 import { sessionIdOf } from '../sessions/session-ids';

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../rpc/json';
 import type { WorkspaceChild } from '../child/workspace-child';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Call } from '../sessions/editor-call';
 import type { SessionRecord } from '../sessions/session-record';
 import type { Core } from '../relay/core';

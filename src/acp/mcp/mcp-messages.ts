@@ -6,7 +6,7 @@ import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../rpc/mes
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Call } from '../sessions/editor-call';
-import type { Children } from '../relay/children';
+import type { Children } from '../child/children';
 import type { Core } from '../relay/core';
 
 export class McpMessages {

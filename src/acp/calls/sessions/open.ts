@@ -15,7 +15,7 @@ import type { WorkspaceChild } from '../../child/workspace-child';
 import type { Workspace } from '../../../workspace/root';
 import type { ProxyOptions } from '../../proxy-options';
 import type { CallContext } from '../../relay/call-context';
-import type { Children } from '../../relay/children';
+import type { Children } from '../../child/children';
 import type { Core } from '../../relay/core';
 import type { McpServers } from '../../mcp/mcp-servers';
 import { cancelled, forkElsewhere, noSession, unknownSession } from '../../../rpc/protocol/refusals';

@@ -13,7 +13,7 @@ import type { SessionWorkspace } from '../../../workspace/worktrees/worktrees';
 import { recordedRoots } from '../../../workspace/records';
 import { findCheckedWorkspace } from '../../../workspace/trust';
 import type { ProxyOptions } from '../../proxy-options';
-import type { Children } from '../../relay/children';
+import type { Children } from '../../child/children';
 import type { Call, CallBudget } from '../../sessions/editor-call';
 import type { AgentSession, SessionPlace } from '../../sessions/session';
 import { isInside } from '../../../system/paths/is-inside';

@@ -26,7 +26,7 @@ import {
 } from '../../../workspace/worktrees/worktrees';
 import type { WorkspaceChild } from '../../child/workspace-child';
 import type { ProxyOptions } from '../../proxy-options';
-import type { Children } from '../../relay/children';
+import type { Children } from '../../child/children';
 import type { Core } from '../../relay/core';
 import { tellInThread } from '../../relay/thread';
 import type { SessionObserver } from '../../sessions/observer';

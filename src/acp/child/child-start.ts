@@ -8,15 +8,15 @@ import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
 import { planOf, type Plan } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
-import { sendOwn } from '../child/own-requests';
-import type { WorkspaceChild } from '../child/workspace-child';
+import { sendOwn } from './own-requests';
+import type { WorkspaceChild } from './workspace-child';
 import type { ProxyOptions } from '../proxy-options';
-import { answerEdits } from './answer-edits';
-import type { Core } from './core';
+import { answerEdits } from '../relay/answer-edits';
+import type { Core } from '../relay/core';
 import * as fields from '../../rpc/protocol/fields';
 import { readAgentHello } from '../profiles/initialize';
 import type { Repeat, Repeats } from '../../rpc/repeated-requests';
-import { tellInThread } from './thread';
+import { tellInThread } from '../relay/thread';
 
 /** What comes of the start of an agent. */
 export type StartEvent =

@@ -1,4 +1,4 @@
-import { ChildHealth } from '../../../src/acp/relay/child-health';
+import { ChildHealth } from '../../../src/acp/child/child-health';
 import type { CaiError } from '../../../src/errors';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
 

@@ -4,7 +4,7 @@
  */
 import { processStat } from '../../system/process-identity';
 import { CaiError } from '../../errors';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { WorkspaceChild } from './workspace-child';
 
 /** How often the children are checked, and how long an answer may take, in milliseconds. */
 const periodMs = 5_000;
