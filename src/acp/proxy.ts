@@ -2,7 +2,7 @@
  * The flow. `fromEditor` takes each line of the editor, `#hear` each of an agent, and both pass it on in the same turn of the
  * event loop, to where the tables of `rpc/protocol/` say. What a method needs beyond that is in `acp/calls/` and beside this.
  */
-import { planOf } from '../rpc/json';
+import { wantedIn } from '../rpc/json';
 import type { OverlongLine } from '../rpc/long-line';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
@@ -77,10 +77,10 @@ export class Proxy {
     this.#greeting = new Greeting(core, this.#children, options);
     this.#defects = new Defects(core, this.#terminals);
     this.#editorScanner = new Scanner({
-      params: (method) => planOf(editorRow(method).params),
+      params: (method) => wantedIn(editorRow(method).params),
       result: (id) => {
         const request = this.#core.requests.ofAgents.find(id);
-        return request && planOf(agentRow(request.method).result);
+        return request && wantedIn(agentRow(request.method).result);
       },
       error: undefined,
       isRefused: isTooLong,

@@ -2,7 +2,7 @@
 export { closeBrace, closeBracket, colon, comma, newline, openBrace, openBracket, quote } from './json/bytes';
 export { stringEnd, unquote } from './json/string';
 export { scalarEnd, skipSpace } from './json/tokens';
-export { planOf } from './json/wanted-places';
+export { wantedIn } from './json/wanted-places';
 export type { Field, Plan } from './json/wanted-places';
 export { Walk } from './json/walk';
 

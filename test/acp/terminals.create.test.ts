@@ -1,11 +1,11 @@
 import * as fields from '../../src/rpc/protocol/fields';
 import { editsOfCreate, wishOf } from '../../src/acp/terminals';
-import { planOf } from '../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
 import { expectedError } from '../expected-error';
 
-const plan = planOf(fields.terminalCreate);
+const plan = wantedIn(fields.terminalCreate);
 
 /** A `terminal/create` of an agent with these params, JSON text. */
 function create(params?: string): Message {

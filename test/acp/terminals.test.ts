@@ -2,7 +2,7 @@ import { CursorRequests } from '../../src/acp/cursor/requests';
 import { AgentRequests } from '../../src/acp/agent-requests';
 import { McpMessages } from '../../src/acp/mcp/mcp-messages';
 import type { Children } from '../../src/acp/child/children';
-import { planOf } from '../../src/rpc/json';
+import { wantedIn } from '../../src/rpc/json';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Host } from '../../src/system/host';
@@ -75,7 +75,7 @@ function fromAgent(method: string, params: Json, id?: number): Message {
   const line = Buffer.from(
     JSON.stringify({ jsonrpc: '2.0', ...(id !== undefined && { id }), method, params }),
   );
-  const plan = planOf(agentMethods[method]!.params);
+  const plan = wantedIn(agentMethods[method]!.params);
   return scan(line, { params: () => plan, result: () => undefined, error: undefined });
 }
 

@@ -1,6 +1,6 @@
 /** Arbitrary messages as text, shaped so that what a plan wants is likely to be in them. */
 import fc from 'fast-check';
-import { planOf, type PlanSource } from '../../src/rpc/json/wanted-places';
+import { wantedIn, type PlanSource } from '../../src/rpc/json/wanted-places';
 import type { Plans } from '../../src/rpc/message';
 import { memberText, numberText, objectText, space, spelled, stringText, valueText } from './json-text';
 import { memberPlans } from './json-tree';
@@ -109,6 +109,6 @@ export function withLine(plan: PlanSource): fc.Arbitrary<[PlanSource, string]> {
 
 /** One plan for params, results and errors. */
 export function plansOf(source: PlanSource): Plans {
-  const plan = planOf(source);
+  const plan = wantedIn(source);
   return { params: () => plan, result: () => plan, error: plan };
 }

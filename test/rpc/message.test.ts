@@ -1,11 +1,11 @@
-import { planOf } from '../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../src/rpc/json/wanted-places';
 import { bodyOf, fieldOf, scan, textOf, type Message, type Plans } from '../../src/rpc/message';
 
 /** Each side of the message wants something else. */
 const plans: Plans = {
-  params: (method) => (method === 'm' ? planOf({ sessionId: 'session', a: 'path' }) : undefined),
-  result: (id) => (id === '7' ? planOf({ sessionId: 'session', b: 'uri' }) : undefined),
-  error: planOf({ data: { sessionId: 'sessionRef' } }),
+  params: (method) => (method === 'm' ? wantedIn({ sessionId: 'session', a: 'path' }) : undefined),
+  result: (id) => (id === '7' ? wantedIn({ sessionId: 'session', b: 'uri' }) : undefined),
+  error: wantedIn({ data: { sessionId: 'sessionRef' } }),
 };
 
 describe('scan', () => {
@@ -99,7 +99,7 @@ describe('scan', () => {
     '{"jsonrpc":"2.0","id":7,"method":"m","params":{"all":[#]}}',
     '{"params":{"all":[#]},"jsonrpc":"2.0","id":7,"method":"m"}',
   ])('looks at so many fields only: %s', (text) => {
-    const all: Plans = { ...plans, params: () => planOf({ all: { '*': 'path' } }) };
+    const all: Plans = { ...plans, params: () => wantedIn({ all: { '*': 'path' } }) };
     const scanned = (count: number) => scan(Buffer.from(text.replace('#', Array(count).fill(0).join())), all);
 
     expect(scanned(100_000)).toMatchObject({ kind: 'request', id: '7' });

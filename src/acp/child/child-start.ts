@@ -6,7 +6,7 @@ import { hastyStop } from '../../agent/process-end';
 import type { AgentStatus } from '../../rpc/status';
 import { CaiError } from '../../errors';
 import { quoted } from '../../system/quoted';
-import { planOf, type Plan } from '../../rpc/json';
+import { wantedIn, type Plan } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { sendOwn } from './own-requests';
 import type { WorkspaceChild } from './workspace-child';
@@ -28,7 +28,7 @@ export type StartEvent =
 /** How long an agent may take for a sign-in that is repeated, in milliseconds: no person is asked for it. */
 const repeatMs = 30_000;
 
-const helloPlan = planOf(fields.initializeResult);
+const helloPlan = wantedIn(fields.initializeResult);
 
 export class ChildStart {
   /** The sign-ins before this child. Later ones are sent to it as to all children. */

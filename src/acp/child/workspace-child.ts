@@ -3,7 +3,7 @@ import type { AgentCommand } from '../../agent/catalog';
 import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
 import type { ProcessEvent } from '../../agent/process-event';
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import { agentRow } from '../../rpc/protocol/method-rows';
 import { errorObject } from '../../rpc/protocol/fields';
 import { isTooLong } from '../../rpc/protocol/refusals';
@@ -38,9 +38,9 @@ export class WorkspaceChild {
   /** What is open at the agent, by the id that it knows (JSON text). */
   readonly requests = new ChildRequests();
   readonly scanner = new Scanner({
-    params: (method) => planOf(agentRow(method).params),
+    params: (method) => wantedIn(agentRow(method).params),
     result: (id) => this.requests.find(id)?.resultPlan,
-    error: planOf(errorObject),
+    error: wantedIn(errorObject),
     isRefused: isTooLong,
   });
   /** Its answer to `initialize`; undefined until that has come. */

@@ -1,5 +1,5 @@
 /** `mcp/message`, MCP over ACP: agents send requests to the editor's servers, which can send some back meanwhile. */
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import { newOwnId } from '../../rpc/answer';
 import { CaiError } from '../../errors';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../rpc/message';
@@ -55,7 +55,7 @@ export class McpMessages {
     if (child === undefined)
       throw new CaiError('INVALID_PARAMS', `${message.method}: it belongs to no MCP request of an agent`);
     const edits = owner === undefined ? [] : [replacing(request!, owner.agentRequest)];
-    const edited = scanCall(joined(splice(message.line, edits)), planOf(row.params));
+    const edited = scanCall(joined(splice(message.line, edits)), wantedIn(row.params));
     this.core.toAgent(child, { ...call, message: edited }, { map: child.map });
   }
 }

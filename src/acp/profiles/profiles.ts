@@ -3,7 +3,7 @@ import { type AgentCommand, catalog } from '../../agent/catalog';
 import { ProfileStore, type Profile, type ProfileKey } from './profile';
 import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
-import { planOf, type JsonObject } from '../../rpc/json';
+import { wantedIn, type JsonObject } from '../../rpc/json';
 import { scan } from '../../rpc/message';
 import type { WorkspaceChild } from '../child/workspace-child';
 import type { Config } from '../../config/config';
@@ -49,7 +49,7 @@ const promising = ['agentCapabilities', 'authMethods'] as const;
 const maxNamed = 10;
 /** Names of differences, which an agent chooses, are cut, in characters. */
 const maxNameLength = 100;
-const helloPlan = planOf(fields.initializeResult);
+const helloPlan = wantedIn(fields.initializeResult);
 
 export class Profiles {
   /** Root of the workspace of the proxy's working directory, once that is known and if it is one. */

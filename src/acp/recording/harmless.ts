@@ -2,7 +2,7 @@
  * A recording may come from a stranger: before its agent is played, all that would act on the editor's machine is taken
  * out. Why: docs/decisions/0017-recording-and-usage.md.
  */
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import { scan, type Message, type Plans } from '../../rpc/message';
 import { editedText } from '../../rpc/splice';
 import { restrictionOf } from '../../rpc/protocol/method-rows';
@@ -10,11 +10,11 @@ import * as fields from '../../rpc/protocol/fields';
 import type { RecordedLine } from './recording';
 import type { SignIn } from '../sign-in/sign-in';
 
-const result = planOf(fields.initializeResult);
+const result = wantedIn(fields.initializeResult);
 const plans: Plans = {
   params: () => undefined,
   result: () => result,
-  error: planOf(fields.errorObject),
+  error: wantedIn(fields.errorObject),
 };
 
 /**

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CaiError } from '../../errors';
 import type { OverlongLine } from '../../rpc/long-line';
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import { bodyOf, jsonOf, scan, textOf, type Message, type Plans } from '../../rpc/message';
 import { splice, type Edit, type Line } from '../../rpc/splice';
 import type { RecordedLine, Side } from './recording';
@@ -33,7 +33,7 @@ interface Step {
 /** How long the expected message may take once another has come that is recorded for later, in milliseconds. */
 const lateMs = { agent: 5_000, editor: 60_000 };
 
-const plan = planOf({ sessionId: 'session', requestId: 'requestId' });
+const plan = wantedIn({ sessionId: 'session', requestId: 'requestId' });
 const plans: Plans = { params: () => plan, result: () => plan, error: undefined };
 
 export class Playback {

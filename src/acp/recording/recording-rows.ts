@@ -1,5 +1,5 @@
 /** What `cai inspect` shows of each line of a recording: read in order, and nothing but open requests is kept. */
-import { planOf, type JsonObject } from '../../rpc/json';
+import { wantedIn, type JsonObject } from '../../rpc/json';
 import { bodyOf, scan, stringOf, textOf, type Message, type Plans } from '../../rpc/message';
 import { objectIn, unlessFails } from '../../system/unless';
 import type { Cost, TokenCounts } from '../usage/usage';
@@ -90,8 +90,8 @@ const told = {
   prompt: { '*': { text: 'text' } },
   ...{ cwd: 'text', path: 'text', command: 'text', modeId: 'text', methodId: 'text', stopReason: 'text' },
 };
-const plan = planOf(told);
-const plans: Plans = { params: () => plan, result: () => plan, error: planOf({ message: 'text' }) };
+const plan = wantedIn(told);
+const plans: Plans = { params: () => plan, result: () => plan, error: wantedIn({ message: 'text' }) };
 
 const otherSide: Readonly<Record<Side, Side>> = {
   'from editor': 'to editor',

@@ -9,7 +9,7 @@ import {
   comma,
   openBrace,
   openBracket,
-  planOf,
+  wantedIn,
   quote,
   scalarEnd,
   skipSpace,
@@ -23,7 +23,7 @@ import { editedText, type Edit } from '../../rpc/splice';
 /** What stands in place of a secret. */
 export const redactedText = '<redacted>';
 
-const formPlan = planOf(elicitationResult);
+const formPlan = wantedIn(elicitationResult);
 const plans: Plans = { params: () => undefined, result: () => formPlan, error: undefined };
 
 /** Words, or escapes that could hide one, without which a line cannot hold a secret; nearly no line has any. */

@@ -5,7 +5,7 @@
 import { CaiError } from '../../errors';
 import type { Log } from '../../system/log';
 import { errorLine, newOwnId, notificationLine, rpcErrorOf, type RpcError } from '../../rpc/answer';
-import { planOf, type JsonObject } from '../../rpc/json';
+import { wantedIn, type JsonObject } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { splice, type Edit, type Line } from '../../rpc/splice';
 import type { Lane } from '../../rpc/writer';
@@ -172,7 +172,7 @@ export class Core {
     const sent = again ?? { ...call, message: { ...message, line: nothing } };
     child.request(childId, line, {
       method: message.method,
-      resultPlan: planOf(row.result),
+      resultPlan: wantedIn(row.result),
       editorId: request.isOurs ? undefined : request.id,
       session,
       onAnswer: (answer) => {

@@ -1,7 +1,7 @@
 /** Requests of our own to children on behalf of a call of the editor, as where several children serve it. */
 import { ask } from '../child/own-requests';
 import type { CaiError } from '../../errors';
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { splice } from '../../rpc/splice';
 import { offers } from '../../rpc/protocol/capabilities';
@@ -21,7 +21,7 @@ export async function askFor(
   params: string | undefined,
 ): Promise<Message | CaiError> {
   const { method } = message;
-  const about = { resultPlan: planOf(row.result), editorId: request!.id };
+  const about = { resultPlan: wantedIn(row.result), editorId: request!.id };
   const check = (childId: string): CaiError | undefined => {
     if (request!.isCancelled) return cancelled();
     if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability))

@@ -17,13 +17,13 @@ import {
 } from '../../agent/editor-token';
 import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
-import { Walk, planOf, openBracket, type JsonObject } from '../../rpc/json';
+import { Walk, wantedIn, openBracket, type JsonObject } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { replacing, type Edit } from '../../rpc/splice';
 import { isObject, objectOf, parsedUnlessLong } from '../../system/unless';
 
 /** The keys of a sign-in method that we look at; a method that has one twice is refused, as parsers may differ. */
-const methodsPlan = planOf({
+const methodsPlan = wantedIn({
   '*': {
     '=': 'method',
     type: 'type',

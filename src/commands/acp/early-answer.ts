@@ -7,7 +7,7 @@ import * as fields from '../../rpc/protocol/fields';
 import { readHello, resultFor, type HelloOptions, type KnownAnswer, type Profiles } from '../../acp';
 import { resultLine } from '../../rpc/answer';
 import { LineReader } from '../../rpc/line';
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import { scanCall } from '../../rpc/message';
 import { unlessFails } from '../../system/unless';
 
@@ -53,7 +53,7 @@ function knownAnswer(
     reader.push(received);
     const line = reader.next();
     if (!Buffer.isBuffer(line)) return undefined;
-    const message = scanCall(line, planOf(fields.initializeParams));
+    const message = scanCall(line, wantedIn(fields.initializeParams));
     if (message.kind !== 'request' || message.method !== 'initialize') return undefined;
     const answer = options.profiles.find(readHello(message, options).childParams);
     if (answer === undefined) return undefined;

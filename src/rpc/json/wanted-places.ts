@@ -98,7 +98,7 @@ function fold(key: string): string {
 const plans = new WeakMap<PlanSource, Plan>();
 
 /** The compiled form of places, made once for each source. At most one `?name` an object, and at most 31 keys. */
-export function planOf(source: PlanSource): Plan {
+export function wantedIn(source: PlanSource): Plan {
   const plan = plans.get(source) ?? compile(source);
   plans.set(source, plan);
   return plan;

@@ -4,7 +4,7 @@
  */
 import { rpcCode } from '../../errors';
 import type { RpcError } from '../../rpc/answer';
-import { planOf } from '../../rpc/json';
+import { wantedIn } from '../../rpc/json';
 import type { Message, Plans } from '../../rpc/message';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import * as fields from '../../rpc/protocol/fields';
@@ -12,14 +12,14 @@ import { restrictionOf } from '../../rpc/protocol/method-rows';
 import { methodNotFound, unsafeUrl } from '../../rpc/protocol/refusals';
 
 const routed = { sessionId: 'session', requestId: 'requestId' } as const;
-const params = planOf({ ...routed, url: 'url' });
-const hello = planOf(fields.initializeParams);
-const result = planOf({ ...fields.initializeResult, ...routed });
+const params = wantedIn({ ...routed, url: 'url' });
+const hello = wantedIn(fields.initializeParams);
+const result = wantedIn({ ...fields.initializeResult, ...routed });
 /** What is looked at in the messages of both sides. */
 export const plans: Plans = {
   params: (method) => (method === 'initialize' ? hello : params),
   result: () => result,
-  error: planOf(fields.errorObject),
+  error: wantedIn(fields.errorObject),
 };
 /** What is offered to no server, by the kind of its field. */
 const withheld = new Set(['fileCapability', 'terminalCapability', 'signInCapability']);

@@ -1,6 +1,6 @@
 import { listParams, listResult } from '../../../src/rpc/protocol/fields';
 import { pageParams, pageText } from '../../../src/acp/calls/list-page';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan, scanCall, type Message } from '../../../src/rpc/message';
 import { createPathMap } from '../../../src/system/paths/path-map';
 
@@ -16,7 +16,7 @@ describe('pageParams', () => {
     const body = params === undefined ? '' : `,"params":${params}`;
     const line = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"session/list"${body}}`);
 
-    expect(pageParams(scanCall(line, planOf(listParams)), map, cursor)).toBe(expected);
+    expect(pageParams(scanCall(line, wantedIn(listParams)), map, cursor)).toBe(expected);
   });
 });
 
@@ -34,7 +34,7 @@ describe('pageText', () => {
 });
 
 function answer(result: string): Message {
-  const plan = planOf(listResult);
+  const plan = wantedIn(listResult);
   const plans = { params: () => undefined, result: () => plan, error: undefined };
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`), plans);
 }

@@ -1,9 +1,9 @@
 import { loopbackOf, mcpEntries } from '../../../src/acp/mcp/mcp-entries';
 import { sessionSetup } from '../../../src/rpc/protocol/fields';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan } from '../../../src/rpc/message';
 
-const plan = planOf(sessionSetup);
+const plan = wantedIn(sessionSetup);
 
 function read(servers: string) {
   const line = Buffer.from(

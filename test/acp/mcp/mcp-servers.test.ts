@@ -5,13 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sessionSetup } from '../../../src/rpc/protocol/fields';
 import { McpServers } from '../../../src/acp/mcp/mcp-servers';
 import type { Log } from '../../../src/system/log';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../../src/rpc/message';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import { createPathMap } from '../../../src/system/paths/path-map';
 import { newFolder } from '../../support/temp-folder';
 
-const plan = planOf(sessionSetup);
+const plan = wantedIn(sessionSetup);
 const root = newFolder();
 const identity = '1:1';
 const pins = [{ spelled: root, real: root, identity, isReadOnly: false }];

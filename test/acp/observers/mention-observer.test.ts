@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MentionObserver } from '../../../src/acp/observers/mention-observer';
 import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
-import { planOf } from '../../../src/rpc/json';
+import { wantedIn } from '../../../src/rpc/json';
 import { scanCall } from '../../../src/rpc/message';
 import { prompt as promptFields } from '../../../src/rpc/protocol/fields';
 import { createPathMap } from '../../../src/system/paths/path-map';
@@ -38,7 +38,7 @@ async function told({ root, named = root, mounts = [] }: Place, ...prompt: objec
     method: 'session/prompt',
     params: { sessionId: 'e', prompt },
   });
-  observer.onCall(session, scanCall(Buffer.from(line), planOf(promptFields)));
+  observer.onCall(session, scanCall(Buffer.from(line), wantedIn(promptFields)));
   for (let looked = 0; looked < looks.length;) {
     looked = looks.length;
     await Promise.allSettled(looks);

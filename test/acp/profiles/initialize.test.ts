@@ -1,7 +1,7 @@
 import * as fields from '../../../src/rpc/protocol/fields';
 import { readAgentHello, readHello, type HelloOptions } from '../../../src/acp/profiles/initialize';
 import { CaiError } from '../../../src/errors';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../../src/rpc/message';
 import { codeOf } from '../../support/code-of';
 
@@ -104,9 +104,9 @@ describe('readAgentHello', () => {
 
 function read(text: string): Message {
   return scan(Buffer.from(text), {
-    params: () => planOf(fields.initializeParams),
-    result: () => planOf(fields.initializeResult),
-    error: planOf(fields.errorObject),
+    params: () => wantedIn(fields.initializeParams),
+    result: () => wantedIn(fields.initializeResult),
+    error: wantedIn(fields.errorObject),
   });
 }
 

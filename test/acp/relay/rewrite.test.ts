@@ -1,6 +1,6 @@
 import * as fields from '../../../src/rpc/protocol/fields';
 import { editsOf, type Rewrites } from '../../../src/acp/relay/rewrite';
-import { planOf, type PlanSource } from '../../../src/rpc/json/wanted-places';
+import { wantedIn, type PlanSource } from '../../../src/rpc/json/wanted-places';
 import { scan } from '../../../src/rpc/message';
 import { editedText } from '../../../src/rpc/splice';
 
@@ -55,7 +55,7 @@ describe('editsOf', () => {
 });
 
 function rewrittenBy(text: string, plan: PlanSource, rewrites: Partial<Rewrites>): string {
-  const compiled = planOf(plan);
+  const compiled = wantedIn(plan);
   const line = Buffer.from(`{"jsonrpc":"2.0","method":"m","params":${text}}`);
   const message = scan(line, { params: () => compiled, result: () => undefined, error: undefined });
   expect(message.kind).toBe('notification');

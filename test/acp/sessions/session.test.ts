@@ -1,5 +1,5 @@
 import { requestLine, resultLine } from '../../../src/rpc/answer';
-import { planOf } from '../../../src/rpc/json';
+import { wantedIn } from '../../../src/rpc/json';
 import { scanCall } from '../../../src/rpc/message';
 import { joined } from '../../../src/rpc/splice';
 import { CallBudget, type Call } from '../../../src/acp/sessions/editor-call';
@@ -75,8 +75,8 @@ test('what its agent never answered is not taken for a setting', () => {
   const owner = new Session('e', new CallBudget(1_024), () => undefined);
   const session = { owner } as AgentSession;
   const params = '{"sessionId":"s","modeId":"m"}';
-  const call = scanCall(joined(requestLine('1', 'session/set_mode', params)), planOf({}));
-  const answer = scanCall(joined(resultLine('1', '{}')), planOf({}));
+  const call = scanCall(joined(requestLine('1', 'session/set_mode', params)), wantedIn({}));
+  const answer = scanCall(joined(resultLine('1', '{}')), wantedIn({}));
 
   settingsObserver.onCall!(session, call);
   settingsObserver.onLost!(session, call);

@@ -5,7 +5,7 @@ import { SignInByHand } from '../../../src/acp/sign-in/sign-in-by-hand';
 import { signInToken } from '../../../src/agent/sign-in-argument';
 import { takeToken } from '../../../src/agent/editor-token';
 import { openLog } from '../../../src/system/log';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan, scanCall, type Message } from '../../../src/rpc/message';
 import { editedText } from '../../../src/rpc/splice';
 import { newFolder } from '../../support/temp-folder';
@@ -74,7 +74,7 @@ describe('a sign-in method that opens a browser', () => {
   function offered(editorCapabilities: Record<string, unknown>): unknown {
     const message = scan(
       Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"authMethods":[${JSON.stringify(method)}]}}`),
-      { params: none, result: () => planOf(fields.initializeResult), error: undefined },
+      { params: none, result: () => wantedIn(fields.initializeResult), error: undefined },
     );
     const signIn = new SignIn({ agent: named('gemini'), host, log });
     const edits = signIn.edits(message, { root: '/srv', editorCapabilities });
@@ -110,11 +110,11 @@ function error(text: string): Message {
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"error":${text}}`), {
     params: none,
     result: none,
-    error: planOf(fields.errorObject),
+    error: wantedIn(fields.errorObject),
   });
 }
 
 function call(method: string, params: unknown): Message {
   const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-  return scanCall(Buffer.from(line), planOf({}));
+  return scanCall(Buffer.from(line), wantedIn({}));
 }

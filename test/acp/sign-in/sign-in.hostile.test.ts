@@ -4,7 +4,7 @@ import { Host } from '../../../src/system/host';
 import * as fields from '../../../src/rpc/protocol/fields';
 import { SignIn } from '../../../src/acp/sign-in/sign-in';
 import { openLog } from '../../../src/system/log';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan } from '../../../src/rpc/message';
 import { editedText } from '../../../src/rpc/splice';
 import { newFolder } from '../../support/temp-folder';
@@ -29,7 +29,7 @@ describe('SignIn, against an agent that means harm', () => {
     const line = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${before}${methods}}}`);
     const message = scan(line, {
       params: () => undefined,
-      result: () => planOf(fields.initializeResult),
+      result: () => wantedIn(fields.initializeResult),
       error: undefined,
     });
     const text = editedText(line, message.bodyStart, message.bodyEnd, signIn.edits(message, where));

@@ -4,7 +4,7 @@ import { SignIn } from '../../../src/acp/sign-in/sign-in';
 import { signInToken } from '../../../src/agent/sign-in-argument';
 import { hostCommand, takeToken } from '../../../src/agent/editor-token';
 import { openLog } from '../../../src/system/log';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { scan, type Message } from '../../../src/rpc/message';
 import { editedText } from '../../../src/rpc/splice';
 import { newFolder } from '../../support/temp-folder';
@@ -258,7 +258,7 @@ describe('SignIn', () => {
 function answer(result: string): Message {
   return scan(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`), {
     params: () => undefined,
-    result: () => planOf(fields.initializeResult),
+    result: () => wantedIn(fields.initializeResult),
     error: undefined,
   });
 }

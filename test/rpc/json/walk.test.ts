@@ -1,4 +1,4 @@
-import { planOf, type PlanSource } from '../../../src/rpc/json/wanted-places';
+import { wantedIn, type PlanSource } from '../../../src/rpc/json/wanted-places';
 import { Walk } from '../../../src/rpc/json/walk';
 
 describe('Walk.value', () => {
@@ -6,7 +6,7 @@ describe('Walk.value', () => {
     const text = '["s",1,null,{},["t"]]';
     const walk = new Walk(Buffer.from(text));
 
-    walk.value(0, planOf({ '*': 'path' }));
+    walk.value(0, wantedIn({ '*': 'path' }));
 
     expect(walk.fields.map(({ isString }) => isString)).toEqual([true, false, false, false, false]);
   });
@@ -30,7 +30,7 @@ describe('Walk.value', () => {
     ])('are told of %s', (_, text) => {
       const walk = new Walk(Buffer.from(text));
 
-      walk.value(0, planOf(plan));
+      walk.value(0, wantedIn(plan));
 
       expect(walk.hasDuplicate).toBe(true);
     });
@@ -43,7 +43,7 @@ describe('Walk.value', () => {
     ])('are not told of %s', (_, text) => {
       const walk = new Walk(Buffer.from(text));
 
-      walk.value(0, planOf(plan));
+      walk.value(0, wantedIn(plan));
 
       expect(walk.hasDuplicate).toBe(false);
     });
@@ -62,6 +62,6 @@ describe('Walk.value', () => {
 function placesIn(text: string, plan: PlanSource): [string, string][] {
   const bytes = Buffer.from(text);
   const walk = new Walk(bytes);
-  expect(walk.value(0, planOf(plan))).toBe(bytes.length);
+  expect(walk.value(0, wantedIn(plan))).toBe(bytes.length);
   return walk.fields.map(({ kind, start, end }) => [kind, bytes.toString('utf8', start, end)]);
 }

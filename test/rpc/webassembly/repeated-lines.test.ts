@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import * as fields from '../../../src/rpc/protocol/fields';
 import { LineReader } from '../../../src/rpc/line';
-import { planOf } from '../../../src/rpc/json/wanted-places';
+import { wantedIn } from '../../../src/rpc/json/wanted-places';
 import { RunRewriter, type Run } from '../../../src/rpc/webassembly/repeated-lines';
 import { scan, type Plans } from '../../../src/rpc/message';
 import { Scanner } from '../../../src/rpc/scanner';
@@ -9,7 +9,7 @@ import { joined, splice } from '../../../src/rpc/splice';
 import { runs } from '../../support/properties';
 import { stringText } from '../json-text';
 
-const plan = planOf({ sessionId: 'session', update: fields.update });
+const plan = wantedIn({ sessionId: 'session', update: fields.update });
 const plans: Plans = { params: () => plan, result: () => undefined, error: undefined };
 const limits = { maxLineBytes: 1_000_000, maxSearchBytes: 0 };
 

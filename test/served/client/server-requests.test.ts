@@ -1,8 +1,8 @@
 import { ServerRequests } from '../../../src/served/client/server-requests';
 import { scanCall, type Message } from '../../../src/rpc/message';
-import { planOf } from '../../../src/rpc/json';
+import { wantedIn } from '../../../src/rpc/json';
 
-const plan = planOf({ requestId: 'requestId' });
+const plan = wantedIn({ requestId: 'requestId' });
 const message = (text: string): Message => scanCall(Buffer.from(text), plan);
 const asked = (id: string): Message => message(`{"jsonrpc":"2.0","id":${id},"method":"_ask"}`);
 const answer = (id: string): Message => message(`{"jsonrpc":"2.0","id":${id},"result":1}`);

@@ -7,7 +7,7 @@
  * Calls reach their agent in the editor's order. Within one session, this is so because the session is held until the
  * call is sent; within one workspace, because `SessionPlaces` finds the places of the sessions in that order.
  */
-import { planOf } from '../../../rpc/json';
+import { wantedIn } from '../../../rpc/json';
 import type { CaiError } from '../../../errors';
 import { tellSessionState } from '../../../rpc/answer';
 import { fieldOf, type Message } from '../../../rpc/message';
@@ -188,7 +188,7 @@ export class SessionOpener {
     place: SessionPlace,
   ): Promise<Call> {
     const original = call.message;
-    const message = await this.mcp.prepare(original, planOf(call.row.params), workspace, place);
+    const message = await this.mcp.prepare(original, wantedIn(call.row.params), workspace, place);
     return { ...call, message, original };
   }
 

@@ -3,7 +3,7 @@
  * the agents' ids, so that an agent's list of sessions tells which session the id stands for.
  */
 import { ask } from '../../child/own-requests';
-import { planOf } from '../../../rpc/json';
+import { wantedIn } from '../../../rpc/json';
 import { jsonOf } from '../../../rpc/message';
 import type { WorkspaceChild } from '../../child/workspace-child';
 import type { PathMap } from '../../../system/paths/path-map';
@@ -39,7 +39,7 @@ export async function relearn(
   await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
   const isOffered = offers(child.hello?.capabilities, 'sessionCapabilities.list');
   if (child.state !== 'ready' || !isOffered || silent.has(child)) return;
-  const resultPlan = planOf(editorMethods['session/list']!.result);
+  const resultPlan = wantedIn(editorMethods['session/list']!.result);
   const endsAt = performance.now() + listMs;
   let params = '{}';
   for (let page = 0; page < maxPages; page++) {

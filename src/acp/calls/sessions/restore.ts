@@ -7,7 +7,7 @@ import { loggedFailure } from '../../../agent/agent-end';
 import { patientStop } from '../../../agent/process-end';
 import { CaiError, messageOf, rpcCode } from '../../../errors';
 import { newOwnId, requestLine, resultLine } from '../../../rpc/answer';
-import { planOf } from '../../../rpc/json';
+import { wantedIn } from '../../../rpc/json';
 import { bodyOf, fieldOf, scanCall, type Message } from '../../../rpc/message';
 import { editedText, joined, replacing, type Edit } from '../../../rpc/splice';
 import type { Core } from '../../relay/core';
@@ -25,7 +25,7 @@ import { within } from '../../../system/time-limit';
 
 /** How long a mode or an option may take to be set again, in milliseconds. */
 const settingMs = 10_000;
-const serversPlan = planOf({ mcpServers: 'mcpServers' });
+const serversPlan = wantedIn({ mcpServers: 'mcpServers' });
 
 /** The restore of one session, which has several attempts. */
 interface Restore {
@@ -227,7 +227,7 @@ export class SessionRestorer {
 function reopeningCall({ editorId, openParams }: AgentSession, method: string): Call {
   const id = newOwnId();
   const row = editorMethods[method]!;
-  const plan = planOf(row.params);
+  const plan = wantedIn(row.params);
   const read = (params: string): Message => scanCall(joined(requestLine(id, method, params)), plan);
   const opened = read(openParams!);
   const named = fieldOf(opened, 'session');

@@ -4,7 +4,7 @@
  */
 import { rpcCode } from '../../../errors';
 import { errorLine } from '../../../rpc/answer';
-import { planOf } from '../../../rpc/json';
+import { wantedIn } from '../../../rpc/json';
 import { onOneLine } from '../../../rpc/white-space';
 import { scanCall, stringOf, type Message } from '../../../rpc/message';
 import { joined } from '../../../rpc/splice';
@@ -17,7 +17,7 @@ import { atMostFromClient, Bodies, isJson } from './body';
 import { EventStream, type Response } from './event-stream';
 import { HttpError } from './http-error';
 
-const plan = planOf({ sessionId: 'session' });
+const plan = wantedIn({ sessionId: 'session' });
 
 export class StreamableHttp {
   readonly #bodies: Bodies;

@@ -7,7 +7,7 @@
  * agent of its home, and where the agent's question goes to a guest.
  */
 import { cancelLine, errorLine, newOwnId } from '../../../rpc/answer';
-import { planOf } from '../../../rpc/json';
+import { wantedIn } from '../../../rpc/json';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../../rpc/message';
 import { OpenRequests } from '../../../rpc/open-requests';
 import { Scanner } from '../../../rpc/scanner';
@@ -34,8 +34,8 @@ const maxKnownLength = 1_024;
 const maxQuestionBytes = 16 * 1024 * 1024;
 
 const agentPlaces = { sessionId: 'session', requestId: 'requestId' };
-const agentPlan = planOf(agentPlaces);
-const callPlan = planOf({ ...agentPlaces, modeId: 'mode', prompt: { '*': 'block' } });
+const agentPlan = wantedIn(agentPlaces);
+const callPlan = wantedIn({ ...agentPlaces, modeId: 'mode', prompt: { '*': 'block' } });
 
 /** What a connection does for its traffic. */
 export interface TrafficPorts extends Participant {
