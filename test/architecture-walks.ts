@@ -22,7 +22,7 @@ const prompt: Walk = {
     ...['acp/calls/editor-calls', 'rpc/protocol/methods', 'acp/relay/core', 'acp/sessions/request-table'],
     'acp/sessions/session-table',
     ...['acp/sessions/session', 'acp/relay/rewrite', 'acp/sessions/session-ids', 'rpc/splice'],
-    ...['acp/child/workspace-child', 'acp/child/child-requests', 'agent/process', 'rpc/line'],
+    ...['acp/child/child', 'acp/child/child-requests', 'agent/process', 'rpc/line'],
     ...['acp/agent-requests', 'acp/sessions/session-update', 'rpc/writer'],
   ],
   aside: {

@@ -6,7 +6,7 @@
 import { rpcCode } from '../errors';
 import { fieldOf, jsonOf, stringOf, type Message } from '../rpc/message';
 import { replacing, splice, type Edit } from '../rpc/splice';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import { agentRow, isAnnounced } from '../rpc/protocol/method-rows';
 import type { AgentSession } from './sessions/session';
 import type { AgentCall } from './relay/agent-call';
@@ -55,7 +55,7 @@ export class AgentRequests {
     this.#elicitations = new Elicitations(core);
   }
 
-  serve(child: WorkspaceChild, message: Message): void {
+  serve(child: Child, message: Message): void {
     const row = agentRow(message.method);
     // While a sign-in is repeated, an agent may ask the user about it. Nothing else can be asked before initialize.
     if (child.state === 'starting' && message.kind === 'request' && row.route !== 'elicitation') {
@@ -211,7 +211,7 @@ export class AgentRequests {
   }
 
   /** Forgets the elicitations and terminals of a child that has ended. */
-  forget(child: WorkspaceChild): void {
+  forget(child: Child): void {
     this.#elicitations.forget(child);
     this.services.terminals.forget(child);
   }

@@ -9,7 +9,7 @@ import { bodyOf, fieldOf, jsonOf, type Message } from '../rpc/message';
 import { openBrace, skipSpace } from '../rpc/json';
 import { type OverlongLine, Skim, tooLong } from '../rpc/long-line';
 import { quoted } from '../system/quoted';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import type { Core } from './relay/core';
 import { tellInThread } from './relay/thread';
 import type { Terminals } from './terminals';
@@ -61,7 +61,7 @@ interface Dropped {
 
 /** Answers for lines that cannot be passed on. */
 export class Defects {
-  readonly #dropped = new WeakMap<WorkspaceChild, Dropped>();
+  readonly #dropped = new WeakMap<Child, Dropped>();
 
   constructor(
     private readonly core: Core,
@@ -86,7 +86,7 @@ export class Defects {
   }
 
   /** A line of an agent that is not a message. It is logged without its content, which could be secret. */
-  fromAgent(child: WorkspaceChild, { line, defect }: Message): void {
+  fromAgent(child: Child, { line, defect }: Message): void {
     const dropped = this.#dropped.get(child) ?? { lines: 0, quoted: new Set() };
     this.#dropped.set(child, dropped);
     const lines = ++dropped.lines;
@@ -118,7 +118,7 @@ export class Defects {
   }
 
   /** A line of an agent that is longer than the limit. A notification is left out, and its user is told. */
-  overlongFromAgent(child: WorkspaceChild, line: OverlongLine): void {
+  overlongFromAgent(child: Child, line: OverlongLine): void {
     const { core } = this;
     const { skim } = line;
     core.log.error({ root: child.root, bytes: skim.length }, 'an over-long line of the agent was refused');
@@ -134,14 +134,14 @@ export class Defects {
   }
 
   /** Fails the request that the line would have answered, or answers the request that it would have been. */
-  #refuseFromAgent(child: WorkspaceChild, skim: Skim, error: RpcError): void {
+  #refuseFromAgent(child: Child, skim: Skim, error: RpcError): void {
     const failed = failAnswered(child, skim, error);
     const { id, isMethod } = skim;
     if (isMethod && id !== undefined && failed.length === 0) child.answer(errorLine(id, error));
   }
 
   /** A bug of ours in serving a line of an agent. What the agent now waits for is unknown, so it is ended. */
-  unservedFromAgent(child: WorkspaceChild, reason: unknown): void {
+  unservedFromAgent(child: Child, reason: unknown): void {
     this.core.log.error({ root: child.root, err: reason }, 'internal error: the agent is ended');
     const text = 'what the agent has sent could not be served, and the agent was ended: try again';
     end(child, new CaiError('AGENT_ANSWER', text));
@@ -164,12 +164,12 @@ export class Defects {
 }
 
 /** Fails the requests that the line would have answered; returns their ids. */
-function failAnswered(child: WorkspaceChild, skim: Skim, error: RpcError): readonly string[] {
+function failAnswered(child: Child, skim: Skim, error: RpcError): readonly string[] {
   return answeredBy(skim).filter((id) => child.requests.fail(id, refused(error)));
 }
 
 /** A log line may quote an answer that comes at once. Else this was it; `waiting`: for which that is waited already. */
-function failLater(child: WorkspaceChild, skim: Skim, error: RpcError, waiting: Set<string>): void {
+function failLater(child: Child, skim: Skim, error: RpcError, waiting: Set<string>): void {
   for (const each of answeredBy(skim)) {
     const id = child.requests.find(each)?.childId;
     if (id === undefined || waiting.has(id)) continue;
@@ -238,6 +238,6 @@ function errorOf(answer: Message): { code?: unknown; message?: unknown; data?: u
 }
 
 /** Ends an agent that is of no use any more. One that is being ended already would only get more time. */
-function end(child: WorkspaceChild, reason: CaiError): void {
+function end(child: Child, reason: CaiError): void {
   if (child.isUsable) child.abandon(reason, hastyStop);
 }

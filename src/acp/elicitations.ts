@@ -5,7 +5,7 @@ import { fieldOf, jsonOf, stringOf, textOf, type Message } from '../rpc/message'
 import { replacing, type Edit } from '../rpc/splice';
 import { offers } from '../rpc/protocol/capabilities';
 import { unsafeUrl } from '../rpc/protocol/refusals';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import type { AgentCall } from './relay/agent-call';
 import type { Core } from './relay/core';
 import { maxOpenRequests } from './sessions/request-table';
@@ -72,7 +72,7 @@ export class Elicitations {
     this.core.toEditor(child, message, { map: child.map }, [edit]);
   }
 
-  forget(child: WorkspaceChild): void {
+  forget(child: Child): void {
     this.#table.forget(child);
   }
 
@@ -90,14 +90,14 @@ export class Elicitations {
  * needs ids that are unique among all agents.
  */
 export class ElicitationTable {
-  readonly #byChild = new Map<WorkspaceChild, Map<string, string>>();
+  readonly #byChild = new Map<Child, Map<string, string>>();
   readonly #editorIds = new Set<string>();
 
   /**
    * The editor's id for a new elicitation: the agent's own, unless it is in use. Undefined when the agent
    * has too many open.
    */
-  open(child: WorkspaceChild, agentId: string): string | undefined {
+  open(child: Child, agentId: string): string | undefined {
     const own = this.#byChild.get(child) ?? new Map<string, string>();
     if (own.size >= maxOpenRequests) return undefined;
     let editorId = agentId;
@@ -110,7 +110,7 @@ export class ElicitationTable {
   }
 
   /** Ends an elicitation; returns the editor's id of it, if it was open. `only`: if that is the editor's id. */
-  end(child: WorkspaceChild, agentId: string, only?: string): string | undefined {
+  end(child: Child, agentId: string, only?: string): string | undefined {
     const own = this.#byChild.get(child);
     const editorId = own?.get(agentId);
     if (own === undefined || editorId === undefined || editorId !== (only ?? editorId)) return undefined;
@@ -119,7 +119,7 @@ export class ElicitationTable {
     return editorId;
   }
 
-  forget(child: WorkspaceChild): void {
+  forget(child: Child): void {
     for (const editorId of this.#byChild.get(child)?.values() ?? []) this.#editorIds.delete(editorId);
     this.#byChild.delete(child);
   }

@@ -7,7 +7,7 @@ import type { OverlongLine } from '../rpc/long-line';
 import type { Message } from '../rpc/message';
 import { Scanner } from '../rpc/scanner';
 import { settingsObserver } from './sessions/observer';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import { AgentRequests } from './agent-requests';
 import { FileRequests } from './file-requests';
 import type { AgentEvent } from './child/child-event';
@@ -108,7 +108,7 @@ export class Proxy {
   }
 
   /** What a child has for the editor. If serving a line fails, only that agent is ended. */
-  #hear(child: WorkspaceChild, event: AgentEvent): void {
+  #hear(child: Child, event: AgentEvent): void {
     switch (event.kind) {
       case 'line':
         try {
@@ -129,7 +129,7 @@ export class Proxy {
     }
   }
 
-  #fromAgent(child: WorkspaceChild, line: Buffer | OverlongLine): void {
+  #fromAgent(child: Child, line: Buffer | OverlongLine): void {
     const { records } = child;
     if (!Buffer.isBuffer(line)) {
       records?.fromAgent(line, false, child);
@@ -180,7 +180,7 @@ export class Proxy {
   }
 
   /** An agent's answer to a request of the editor or of ours. */
-  #answerOfAgent(child: WorkspaceChild, answer: Message): void {
+  #answerOfAgent(child: Child, answer: Message): void {
     const repaired = answer.isError ? repairedError(answer) : undefined;
     const message = repaired === undefined ? answer : child.scanner.scan(repaired);
     if (!child.requests.settle(message.id!, message))

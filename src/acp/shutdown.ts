@@ -1,7 +1,7 @@
 /** The end of a connection: every open request is answered, every due line is written, and no agent stays. */
 import { CaiError, rpcCode } from '../errors';
 import { errorLine, resultLine, rpcErrorOf } from '../rpc/answer';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import { ownValue } from '../config/own-property';
 import { answersForNobody } from './cursor/requests';
 import type { Children } from './child/children';
@@ -56,7 +56,7 @@ export function proxyEnding(): CaiError {
  * Answers a request of an agent in place of an editor that is gone. Source: ACP v1, tool calls: a client that cancels
  * answers open permission requests with `cancelled`.
  */
-export function answerForEditor(child: WorkspaceChild, childId: string, method: string): void {
+export function answerForEditor(child: Child, childId: string, method: string): void {
   const results: Readonly<Record<string, string>> = {
     'session/request_permission': '{"outcome":{"outcome":"cancelled"}}',
     'elicitation/create': '{"action":"cancel"}',

@@ -10,7 +10,7 @@ import { OpenRequests } from '../rpc/open-requests';
 import { replacing, type Edit } from '../rpc/splice';
 import { RateLimit } from '../system/time-limit';
 import { objectOf } from '../system/unless';
-import type { WorkspaceChild } from './child/workspace-child';
+import type { Child } from './child/child';
 import type { SessionObserver } from './sessions/observer';
 import type { AgentSession } from './sessions/session';
 import type { ProxyOptions } from './proxy-options';
@@ -29,7 +29,7 @@ const perSecond = 16;
 
 /** A terminal that the editor has, or is about to have. */
 interface Terminal {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   /** The session's id on the editor's side. */
   readonly sessionId: string;
   readonly token: string;
@@ -42,7 +42,7 @@ export class Terminals implements SessionObserver {
   readonly #terminals = new Map<string, Terminal>();
   /** Terminals that the editor was asked for and has not answered, by the id of the request. */
   readonly #opening = new OpenRequests<Terminal>();
-  readonly #rates = new WeakMap<WorkspaceChild, RateLimit>();
+  readonly #rates = new WeakMap<Child, RateLimit>();
 
   constructor(
     private readonly core: Core,
@@ -93,7 +93,7 @@ export class Terminals implements SessionObserver {
   }
 
   /** The child has ended: has the editor kill and release its terminals. */
-  forget(child: WorkspaceChild): void {
+  forget(child: Child): void {
     this.#end((each) => each.child === child);
   }
 
@@ -131,7 +131,7 @@ export class Terminals implements SessionObserver {
     dropToken(this.options.host, terminal.token);
   }
 
-  #limitRate(child: WorkspaceChild): void {
+  #limitRate(child: Child): void {
     const rate = this.#rates.get(child) ?? new RateLimit(burst, perSecond);
     this.#rates.set(child, rate);
     const waitMs = rate.take();
@@ -139,7 +139,7 @@ export class Terminals implements SessionObserver {
     throw new CaiError('TOO_MANY_TERMINALS', `terminals are created too fast: try again in ${waitMs} ms`);
   }
 
-  #countOf(child: WorkspaceChild): number {
+  #countOf(child: Child): number {
     const all = [...this.#terminals.values(), ...this.#opening.all];
     return all.filter((each) => each.child === child).length;
   }

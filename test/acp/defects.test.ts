@@ -1,6 +1,6 @@
 import { Host } from '../../src/system/host';
 import { Defects } from '../../src/acp/defects';
-import type { WorkspaceChild } from '../../src/acp/child/workspace-child';
+import type { Child } from '../../src/acp/child/child';
 import { noLog } from '../agent/agent-run';
 import type { Message } from '../../src/rpc/message';
 import { newCore } from '../support/sessions';
@@ -10,9 +10,9 @@ function newDefects(log = noLog): Defects {
 }
 
 /** A child for which every request is open. */
-function childWith(fail: () => boolean): WorkspaceChild {
+function childWith(fail: () => boolean): Child {
   const find = (childId: string) => ({ childId });
-  return { root: '/w', requests: { fail, find } } as unknown as WorkspaceChild;
+  return { root: '/w', requests: { fail, find } } as unknown as Child;
 }
 
 describe('an agent over whose lines something went wrong', () => {
@@ -21,7 +21,7 @@ describe('an agent over whose lines something went wrong', () => {
     ['gets no more time when it is being ended', false, 0],
   ])('%s', (_, isUsable, count) => {
     const abandon = jest.fn();
-    const child = { root: '/w', isUsable, abandon } as unknown as WorkspaceChild;
+    const child = { root: '/w', isUsable, abandon } as unknown as Child;
     newDefects().unservedFromAgent(child, new Error('a bug'));
 
     expect(abandon).toHaveBeenCalledTimes(count);

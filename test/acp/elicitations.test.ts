@@ -1,9 +1,9 @@
 import { ElicitationTable } from '../../src/acp/elicitations';
 import { maxOpenRequests } from '../../src/acp/sessions/request-table';
-import { WorkspaceChild } from '../../src/acp/child/workspace-child';
+import { Child } from '../../src/acp/child/child';
 
 /** A child is only told from others here. */
-const newChild = (): WorkspaceChild => Object.create(WorkspaceChild.prototype) as WorkspaceChild;
+const newChild = (): Child => Object.create(Child.prototype) as Child;
 
 describe('ElicitationTable', () => {
   const [one, other] = [newChild(), newChild()];

@@ -15,7 +15,7 @@ import { ownIdentity } from '../../src/system/process-identity';
 import { openLog } from '../../src/system/log';
 import { scan, type Message } from '../../src/rpc/message';
 import { splice } from '../../src/rpc/splice';
-import type { WorkspaceChild } from '../../src/acp/child/workspace-child';
+import type { Child } from '../../src/acp/child/child';
 import type { AgentSession } from '../../src/acp/sessions/session';
 import { createPathMap } from '../../src/system/paths/path-map';
 import { newCore } from '../support/sessions';
@@ -49,17 +49,17 @@ beforeEach(() => {
 });
 
 /** An agent without a process: what it is sent is kept. */
-function newChild(root = '/srv/project'): WorkspaceChild {
+function newChild(root = '/srv/project'): Child {
   const keep =
     (lines: Json[]) =>
     (line: unknown): void =>
       void lines.push(JSON.parse(String(line)) as Json);
   const child = { root, answer: keep(toAgent), deliver: keep(toEditor) };
-  return child as unknown as WorkspaceChild;
+  return child as unknown as Child;
 }
 
 /** A session that is open. */
-function newSession(child: WorkspaceChild, agentId = 's1'): AgentSession {
+function newSession(child: Child, agentId = 's1'): AgentSession {
   const roots = [child.root!, '/srv/other'].map((real) => ({
     spelled: real,
     real,

@@ -1,4 +1,4 @@
-import type { WorkspaceChild } from '../../src/acp/child/workspace-child';
+import type { Child } from '../../src/acp/child/child';
 import type { PathMap } from '../../src/system/paths/path-map';
 import { Core } from '../../src/acp/relay/core';
 import { LineWriter } from '../../src/rpc/writer';
@@ -43,7 +43,7 @@ export function newCore(host: Host, log: Log): Core {
 /** Opens a session without folders in a table. */
 export function openSession(
   table: SessionTable,
-  child: WorkspaceChild,
+  child: Child,
   editorId: string,
   agentId: string,
   more: Partial<AgentSession> = {},

@@ -10,7 +10,7 @@ import { loggedFailure } from '../../agent/agent-end';
 import { CaiError, rpcCode } from '../../errors';
 import { resultLine } from '../../rpc/answer';
 import type { SessionRecord } from '../sessions/session-record';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { AgentSession } from '../sessions/session';
 import { quoted } from '../../system/quoted';
 import { findWorkspace } from '../../workspace/root';
@@ -130,7 +130,7 @@ export class SessionEnder {
    * has no part in the session. Nor is one started where the user has never worked: agents choose the folders of what
    * they list.
    */
-  async #childOf({ root }: SessionRecord): Promise<WorkspaceChild | undefined> {
+  async #childOf({ root }: SessionRecord): Promise<Child | undefined> {
     const running = this.children.usable().find((child) => child.root === root);
     if (running !== undefined || !existsSync(root) || !recordedRoots(this.host.folders.state).includes(root))
       return running;
@@ -178,7 +178,7 @@ export class SessionEnder {
     this.children.stopWhenIdle(session.child);
   }
 
-  #answerEmpty(call: Call, child?: WorkspaceChild): void {
+  #answerEmpty(call: Call, child?: Child): void {
     if (call.request !== undefined) this.core.answer(call, resultLine(call.request.id, '{}'), child?.lane);
   }
 }

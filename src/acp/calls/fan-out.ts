@@ -5,7 +5,7 @@
 import { ask } from '../child/own-requests';
 import { cancelLine } from '../../rpc/answer';
 import { bodyTextOf, type Message } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Children } from '../child/children';
 import type { Repeat } from '../../rpc/repeated-requests';
 import type { Call } from '../sessions/editor-call';
@@ -60,7 +60,7 @@ export class FanOut {
   }
 
   /** The children that have started meanwhile are told as well. */
-  #tellLater(told: readonly WorkspaceChild[], { method, params = '{}' }: Repeat): void {
+  #tellLater(told: readonly Child[], { method, params = '{}' }: Repeat): void {
     for (const child of this.children.usable()) {
       if (child.state !== 'ready' || told.includes(child)) continue;
       ask(child, method, params).catch((reason: unknown) => {
@@ -73,7 +73,7 @@ export class FanOut {
    * An agent that is signed in already answers such a sign-in soon; any other waits for a browser that is not there. Once
    * `over` is aborted, the sign-in was answered.
    */
-  async #untilNoBrowser(child: WorkspaceChild, { request }: Call, over: AbortSignal): Promise<Outcome[]> {
+  async #untilNoBrowser(child: Child, { request }: Call, over: AbortSignal): Promise<Outcome[]> {
     await new Promise<void>((resolve) => {
       const run = (): void => void setTimeout(resolve, browserMs).unref();
       child.whenReady({ bytes: 0, run, onFailure: () => undefined });
@@ -101,6 +101,6 @@ export class FanOut {
 
 /** What came of a request at one child: its answer, or why no answer came. */
 interface Outcome {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   readonly answer: Message | CaiError;
 }

@@ -6,14 +6,14 @@ import { cancelled, methodNotFound } from '../../rpc/protocol/refusals';
 import type { Host } from '../../system/host';
 import { pinFolder } from '../../system/paths/pinned-folder';
 import { findCheckedWorkspace } from '../../workspace/trust';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Children } from '../child/children';
 import type { Core } from '../relay/core';
 import type { Call } from '../sessions/editor-call';
 import { sessionIdOf } from '../sessions/session-ids';
 
 /** Sends a call to a child, which it concerns as a whole. */
-export function sendTo(core: Core, child: WorkspaceChild, call: Call): void {
+export function sendTo(core: Core, child: Child, call: Call): void {
   core.toAgent(child, call, { map: child.map });
 }
 
@@ -50,7 +50,7 @@ export async function serveUnnamed(core: Core, children: Children, host: Host, c
 }
 
 /** Opens the session that an answer names, in the folders of the agent's newest session, or else in its workspace. */
-function openGiven(core: Core, child: WorkspaceChild, result: Message): void {
+function openGiven(core: Core, child: Child, result: Message): void {
   const given = sessionIdOf(result);
   const { byAgentId } = core.sessions.of(child);
   if (given === undefined || byAgentId.has(given)) return;

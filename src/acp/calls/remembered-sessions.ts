@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import type { Host } from '../../system/host';
 import { isInside } from '../../system/paths/is-inside';
 import { jsonUnlessDeep } from '../../system/unless';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { lastUseOf, type SessionRecord } from '../sessions/session-record';
 import { titleOf } from '../sessions/session-memory';
 import type { SessionRecords } from '../sessions/session-records';
@@ -40,12 +40,8 @@ export function rememberedSessions(
 }
 
 /** Of each workspace that is `folder`, or a session's worktree of it, the first child. */
-export function childrenIn(
-  folder: Workspace,
-  children: readonly WorkspaceChild[],
-  { folders }: Host,
-): WorkspaceChild[] {
-  const found = new Map<string, WorkspaceChild>();
+export function childrenIn(folder: Workspace, children: readonly Child[], { folders }: Host): Child[] {
+  const found = new Map<string, Child>();
   for (const child of children) {
     const { root } = child;
     if (root === undefined || found.has(root)) continue;

@@ -10,7 +10,7 @@ import { resultLine } from '../../rpc/answer';
 import { fieldOf, jsonOf, textOf, type Message } from '../../rpc/message';
 import { editedText, replacing, type Edit } from '../../rpc/splice';
 import type { JsonObject } from '../../rpc/json';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { findWorkspace, type Workspace } from '../../workspace/root';
 import { findCheckedWorkspace } from '../../workspace/trust';
 import type { Children } from '../child/children';
@@ -44,13 +44,13 @@ type ListedSessions = Map<string, number>;
 
 /** Why a child gave no page: its error, or why there is no answer. */
 interface Failure {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   readonly reason: Message | CaiError;
 }
 
 interface ListPosition {
   /** The children that are still to be asked, the current one first. */
-  readonly children: readonly WorkspaceChild[];
+  readonly children: readonly Child[];
   /** The current child's own cursor, JSON text, and how many pages it has given. */
   readonly cursor?: string | undefined;
   readonly pages: number;
@@ -88,7 +88,7 @@ export class SessionList {
     const { message, request } = call;
     const list = fieldOf(message, 'sessionRefs');
     if (request === undefined || list === undefined) return;
-    const pages: { child: WorkspaceChild; page: Message }[] = [];
+    const pages: { child: Child; page: Message }[] = [];
     for (const [child, ids] of this.#byChild(message)) {
       const edit = replacing(list, JSON.stringify(ids));
       const params = editedText(message.line, message.bodyStart, message.bodyEnd, [edit]);
@@ -118,8 +118,8 @@ export class SessionList {
   }
 
   /** The agents' ids of the sessions that a call names, by the open child that has them. */
-  #byChild(message: Message): Map<WorkspaceChild, string[]> {
-    const groups = new Map<WorkspaceChild, string[]>();
+  #byChild(message: Message): Map<Child, string[]> {
+    const groups = new Map<Child, string[]>();
     for (const field of message.fields.filter((each) => each.kind === 'sessionRef' && each.isString)) {
       const editorId = textOf(message, field);
       const found = this.core.sessions.find(editorId) ?? this.core.sessions.records.recall(editorId);
@@ -220,12 +220,7 @@ export class SessionList {
   }
 
   /** The page's sessions as the editor may see them, JSON texts, without those that were listed before. */
-  #rowsOf(
-    child: WorkspaceChild,
-    page: Message,
-    at: Pick<ListPosition, 'listed' | 'page'>,
-    map = child.map,
-  ): string[] {
+  #rowsOf(child: Child, page: Message, at: Pick<ListPosition, 'listed' | 'page'>, map = child.map): string[] {
     const { records } = this.core.sessions;
     // Another process may have written of the same sessions since.
     records.refresh();
@@ -251,14 +246,14 @@ export class SessionList {
   }
 
   /** Agents of several workspaces may have theirs at one place: each then lists all, as if all worked here. */
-  #isElsewhere({ root: own }: WorkspaceChild, id: string, cwd: unknown): boolean {
+  #isElsewhere({ root: own }: Child, id: string, cwd: unknown): boolean {
     const root = this.core.sessions.records.recall(id)?.root;
     if (own === undefined || root === undefined || typeof cwd !== 'string') return false;
     return isInside(cwd, own) && !isInside(cwd, root) && !isInside(root, own);
   }
 
   /** The child's answer, or why it gives none. Sessions of others, and remembered ones, do not wait long for it. */
-  async #ask(child: WorkspaceChild, call: Call, params: string | undefined): Promise<Message | CaiError> {
+  async #ask(child: Child, call: Call, params: string | undefined): Promise<Message | CaiError> {
     const answer = askFor(child, call, params);
     if (!this.core.sessions.records.isKept && this.children.usable().length === 1) return await answer;
     const late = `${call.message.method}: no answer in ${pageMs / 1_000} s`;

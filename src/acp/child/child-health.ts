@@ -4,7 +4,7 @@
  */
 import { processStat } from '../../system/process-identity';
 import { CaiError } from '../../errors';
-import type { WorkspaceChild } from './workspace-child';
+import type { Child } from './child';
 
 /** How often the children are checked, and how long an answer may take, in milliseconds. */
 const periodMs = 5_000;
@@ -20,13 +20,13 @@ const nextStep = 'It was ended: send the next prompt, which starts the agent aga
 
 export class ChildHealth {
   /** In how many checks in a row a child was not well. */
-  readonly #bad = new WeakMap<WorkspaceChild, number>();
+  readonly #bad = new WeakMap<Child, number>();
   #isWatching = false;
 
   /** `giveUp` is called for a child that can never answer. */
   constructor(
-    private readonly children: readonly WorkspaceChild[],
-    private readonly giveUp: (child: WorkspaceChild, reason: CaiError) => void,
+    private readonly children: readonly Child[],
+    private readonly giveUp: (child: Child, reason: CaiError) => void,
   ) {}
 
   /** Checks the children until none is left. */
@@ -35,7 +35,7 @@ export class ChildHealth {
   }
 
   /** The program that runs an agent says that the agent has been stopped for some seconds, or that it may be. */
-  giveUpStopped(child: WorkspaceChild, kind: 'stopped' | 'unwatchable' = 'stopped'): void {
+  giveUpStopped(child: Child, kind: 'stopped' | 'unwatchable' = 'stopped'): void {
     const what =
       kind === 'stopped'
         ? 'is stopped, as by SIGSTOP, and cannot go on'
@@ -56,13 +56,13 @@ export class ChildHealth {
     this.#later();
   }
 
-  #lookAt(child: WorkspaceChild): void {
+  #lookAt(child: Child): void {
     const isStopped = child.pid !== undefined && processStat(child.pid)?.isStopped === true;
     if (this.#count(child, isStopped) >= maxStopped) this.giveUpStopped(child);
   }
 
   /** Checks the program that runs an agent, which answers at once if it works. */
-  async #ask(child: WorkspaceChild): Promise<void> {
+  async #ask(child: Child): Promise<void> {
     const { link, pid } = child;
     const askedAt = performance.now();
     const isAlive = await link!.isAlive(periodMs);
@@ -75,7 +75,7 @@ export class ChildHealth {
     this.giveUp(child, ended(`${what}. ${nextStep}`));
   }
 
-  #count(child: WorkspaceChild, isBad: boolean): number {
+  #count(child: Child, isBad: boolean): number {
     const count = isBad ? (this.#bad.get(child) ?? 0) + 1 : 0;
     this.#bad.set(child, count);
     return count;

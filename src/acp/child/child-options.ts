@@ -5,7 +5,7 @@ import type { ChildRecorder } from '../recording/recorder';
 import type { Attempts } from './retry';
 
 /** How a child is made, and each process of its agent. */
-export interface WorkspaceChildOptions extends AgentProcessOptions {
+export interface ChildOptions extends AgentProcessOptions {
   /** Real path of the workspace's root; undefined for the child that serves no workspace. */
   readonly root: string | undefined;
   /** Identity of that folder, from `identify`. */

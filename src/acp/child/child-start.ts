@@ -9,7 +9,7 @@ import { quoted } from '../../system/quoted';
 import { wantedIn, type Plan } from '../../rpc/json';
 import type { Message } from '../../rpc/message';
 import { sendOwn } from './own-requests';
-import type { WorkspaceChild } from './workspace-child';
+import type { Child } from './child';
 import type { ProxyOptions } from '../proxy-options';
 import { answerEdits } from '../relay/answer-edits';
 import type { Core } from '../relay/core';
@@ -41,7 +41,7 @@ export class ChildStart {
   /** `repeats`: the earlier sign-ins. `hear`: who is told. */
   constructor(
     private readonly core: Core,
-    private readonly child: WorkspaceChild,
+    private readonly child: Child,
     private readonly repeats: Repeats,
     private readonly options: Pick<ProxyOptions, 'agent' | 'config'>,
     private readonly hear: (event: StartEvent) => void,

@@ -9,7 +9,7 @@ import { CaiError } from '../../errors';
 import { cancelLine } from '../../rpc/answer';
 import { Attempts } from './retry';
 import type { AgentEvent, ChildEvent } from './child-event';
-import { WorkspaceChild } from './workspace-child';
+import { Child } from './child';
 import { emptyFolder } from '../../workspace/empty-folder';
 import { createPathMap, type PathMap } from '../../system/paths/path-map';
 import type { Workspace } from '../../workspace/root';
@@ -27,15 +27,15 @@ const lastWordsMs = 50;
 
 export class Children {
   /** Every child that has not ended, oldest first. */
-  readonly all: WorkspaceChild[] = [];
-  lastUsed: WorkspaceChild | undefined;
+  readonly all: Child[] = [];
+  lastUsed: Child | undefined;
   /** Params of `initialize` for each new child, JSON text. */
   helloParams = '';
   /** What every new child is told of earlier sign-ins. */
   readonly repeats = new Repeats();
   readonly #health = new ChildHealth(this.all, (child, reason) => this.#giveUp(child, reason));
   #isEnding = false;
-  readonly #idleTimers = new Map<WorkspaceChild, NodeJS.Timeout>();
+  readonly #idleTimers = new Map<Child, NodeJS.Timeout>();
   /** By the root of the workspace; `undefined` for the children that serve none. */
   readonly #attempts = new Map<string | undefined, Attempts>();
 
@@ -46,11 +46,11 @@ export class Children {
   constructor(
     private readonly core: Core,
     private readonly options: ProxyOptions,
-    private readonly pass: (child: WorkspaceChild, event: AgentEvent) => void,
+    private readonly pass: (child: Child, event: AgentEvent) => void,
   ) {}
 
   /** The child that serves a workspace. One is started if none runs, or if `isFresh` asks for another. */
-  forWorkspace(workspace: SessionWorkspace, isFresh = false): WorkspaceChild {
+  forWorkspace(workspace: SessionWorkspace, isFresh = false): Child {
     const existing = this.#serving(workspace.root).find(({ identity }) => identity === workspace.identity);
     return this.#use(existing === undefined || isFresh ? this.#start(workspace) : existing);
   }
@@ -69,17 +69,17 @@ export class Children {
     );
   }
 
-  #serving(root: string): WorkspaceChild[] {
+  #serving(root: string): Child[] {
     return this.all.filter((child) => child.root === root && child.isUsable);
   }
 
   /** The first child that can be used, or one that serves no workspace. */
-  primary(): WorkspaceChild {
+  primary(): Child {
     return this.#use(this.usable()[0] ?? this.#start(undefined));
   }
 
   /** The children that can be used, oldest first. */
-  usable(): WorkspaceChild[] {
+  usable(): Child[] {
     return this.all.filter((child) => child.isUsable);
   }
 
@@ -106,7 +106,7 @@ export class Children {
   }
 
   /** Ends a child that has no session and nothing open, after the idle time. */
-  stopWhenIdle(child: WorkspaceChild): void {
+  stopWhenIdle(child: Child): void {
     clearTimeout(this.#idleTimers.get(child));
     if (!this.core.sessions.isIdle(child)) return;
     const timer = setTimeout(() => {
@@ -121,13 +121,13 @@ export class Children {
     await Promise.all(this.all.map((child) => child.stop(ladder)));
   }
 
-  #use(child: WorkspaceChild): WorkspaceChild {
+  #use(child: Child): Child {
     this.lastUsed = child;
     clearTimeout(this.#idleTimers.get(child));
     return child;
   }
 
-  #start(workspace: SessionWorkspace | undefined): WorkspaceChild {
+  #start(workspace: SessionWorkspace | undefined): Child {
     if (this.#isEnding)
       throw new CaiError('AGENT_EXITED', 'the proxy is ending: no agent is started any more');
     const child = this.#newChild(workspace);
@@ -142,12 +142,12 @@ export class Children {
     return child;
   }
 
-  #hearStart(child: WorkspaceChild, event: StartEvent): void {
+  #hearStart(child: Child, event: StartEvent): void {
     if (event === 'hello') this.options.profiles.heard(child, this.options.hasOwnData(child.root));
     else this.stopWhenIdle(child);
   }
 
-  #hear(child: WorkspaceChild, start: ChildStart, event: ChildEvent): void {
+  #hear(child: Child, start: ChildStart, event: ChildEvent): void {
     switch (event.kind) {
       case 'start':
         this.options.log.info({ root: child.root }, 'agent started');
@@ -175,7 +175,7 @@ export class Children {
     }
   }
 
-  #hearStatus(child: WorkspaceChild, status: AgentStatus): void {
+  #hearStatus(child: Child, status: AgentStatus): void {
     switch (status.kind) {
       case 'started':
         this.options.tellServer?.({ kind: 'agent-started', isNew: status.isNew === true });
@@ -191,12 +191,12 @@ export class Children {
   }
 
   /** A child that has not been started. */
-  #newChild(workspace: SessionWorkspace | undefined): WorkspaceChild {
+  #newChild(workspace: SessionWorkspace | undefined): Child {
     const { config, host, log, recorder, writer } = this.options;
     const agent = this.options.commandFor(workspace);
     const records = recorder?.child(workspace?.root);
     const root = workspace?.root ?? emptyFolder(host.folders.state);
-    return new WorkspaceChild({
+    return new Child({
       agent,
       cwd: root,
       env: agent.hasStatus === true ? host.env : { ...agent.env, ...host.envForOthers },
@@ -228,7 +228,7 @@ export class Children {
   }
 
   /** A child that will never go on is ended at once. What it was asked fails, and its sessions go on in another. */
-  #giveUp(child: WorkspaceChild, reason: CaiError): void {
+  #giveUp(child: Child, reason: CaiError): void {
     this.options.log.warn({ root: child.root, reason: reason.message }, 'agent given up');
     if (child.state === 'starting') {
       child.failStart(reason);
@@ -238,13 +238,13 @@ export class Children {
   }
 
   /** Its sessions go on in another. What it has asked is taken back. */
-  #lose(child: WorkspaceChild): void {
+  #lose(child: Child): void {
     this.core.sessions.loseAll(child);
     this.#takeBack(child);
   }
 
   /** All that was open at the child has failed; what it has open at the editor is taken back. */
-  #onEnd(child: WorkspaceChild): void {
+  #onEnd(child: Child): void {
     this.#logEnd(child);
     this.all.splice(this.all.indexOf(child), 1);
     if (this.lastUsed === child) this.lastUsed = undefined;
@@ -254,14 +254,14 @@ export class Children {
   }
 
   /** Where that was the end of a start, its failure has been told. */
-  #logEnd({ root, wasStopped, isGivenUp, endReason }: WorkspaceChild): void {
+  #logEnd({ root, wasStopped, isGivenUp, endReason }: Child): void {
     const { log } = this.options;
     if (wasStopped || isGivenUp) log.info({ root }, 'agent ended');
     else log.warn({ root, ...loggedFailure(endReason!) }, 'agent ended unexpectedly');
   }
 
   /** The questions of a process that is gone. */
-  #takeBack(child: WorkspaceChild): void {
+  #takeBack(child: Child): void {
     const { ofAgents } = this.core.requests;
     for (const request of ofAgents.all.filter((each) => each.child === child)) {
       ofAgents.take(request.editorId);

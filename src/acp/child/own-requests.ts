@@ -3,11 +3,11 @@ import { newOwnId, requestLine } from '../../rpc/answer';
 import type { Message } from '../../rpc/message';
 import type { CaiError } from '../../errors';
 import type { ChildRequest } from './child-requests';
-import type { WorkspaceChild } from './workspace-child';
+import type { Child } from './child';
 
 /** Sends a request to a child at once; `params` is JSON text. */
 export function sendOwn(
-  child: WorkspaceChild,
+  child: Child,
   params: string | undefined,
   request: ChildRequest,
   childId = newOwnId(),
@@ -21,7 +21,7 @@ export function sendOwn(
  * lines that came in the same chunk; `onAnswer` is called before the next line is read.
  */
 export function ask(
-  child: WorkspaceChild,
+  child: Child,
   method: string,
   params: string | undefined,
   about: Partial<ChildRequest> = {},

@@ -3,7 +3,7 @@
  * answers. An editor that has not announced them would answer with an error, or never. So it is asked in words of ACP:
  * by a form or a permission, and with a plan. Every request is answered, at the latest when its turn ends.
  */
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { offers } from '../../rpc/protocol/capabilities';
 import type { AgentCall } from '../relay/agent-call';
 import type { Core } from '../relay/core';
@@ -27,7 +27,7 @@ const maxOpen = 8;
 
 /** A request of an agent that is not answered yet. */
 interface OpenRequest {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   /** The agent's id for it, JSON text. */
   readonly childId: string;
   readonly turn: Turn;
@@ -75,7 +75,7 @@ export class CursorRequests extends OwnQuestions<Turn> {
   }
 
   /** The agent takes a request back, by its id as JSON text; false if no such request is open. */
-  cancel(child: WorkspaceChild, childId: string): boolean {
+  cancel(child: Child, childId: string): boolean {
     const meant = [...this.#open].filter((each) => each.child === child && each.childId === childId);
     for (const { turn, editorId } of meant) this.takeBack(turn, editorId);
     return meant.length > 0;

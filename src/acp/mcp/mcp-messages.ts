@@ -4,14 +4,14 @@ import { newOwnId } from '../../rpc/answer';
 import { CaiError } from '../../errors';
 import { fieldOf, jsonOf, scanCall, stringOf, type Message } from '../../rpc/message';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Call } from '../sessions/editor-call';
 import type { Children } from '../child/children';
 import type { Core } from '../relay/core';
 
 export class McpMessages {
   /** Open MCP requests, by server and inner id as the editor knows them: the agent, and its inner id, JSON text. */
-  readonly #open = new Map<string, { readonly child: WorkspaceChild; readonly agentRequest: string }>();
+  readonly #open = new Map<string, { readonly child: Child; readonly agentRequest: string }>();
 
   constructor(
     private readonly core: Core,
@@ -23,7 +23,7 @@ export class McpMessages {
    * messages of the server about it find their way back.
    */
   fromAgent(
-    child: WorkspaceChild,
+    child: Child,
     message: Message,
     pass: (edits?: readonly Edit[], onOver?: () => void) => void,
   ): void {

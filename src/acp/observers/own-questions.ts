@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../rpc/json';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Core } from '../relay/core';
 import { cancelLine, notificationLine, requestLine } from '../../rpc/answer';
 import { bodyOf, type Message } from '../../rpc/message';
@@ -37,7 +37,7 @@ export class OwnQuestions<T extends Turn> implements SessionObserver {
   protected onTurnOver?(session: AgentSession): void;
 
   /** The turns of an agent's sessions, the last to begin first. */
-  protected turnsOf(child: WorkspaceChild): T[] {
+  protected turnsOf(child: Child): T[] {
     return [...this.#turns.values()].filter(({ session }) => session.child === child).reverse();
   }
 

@@ -1,5 +1,5 @@
 /** What commands ask the user of an editor: may an agent connect to a place for which there is no rule? */
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { messageOf } from '../../errors';
 import type { Core } from '../relay/core';
 import { ownMark } from '../../rpc/answer';
@@ -51,7 +51,7 @@ export class Questions extends OwnQuestions<AskingTurn> {
   /** What is allowed until the session closes. */
   readonly #granted = new WeakMap<Session, Set<string>>();
   /** What agents were told that they may connect to, and have not been told that they no longer may. */
-  readonly #told = new WeakMap<WorkspaceChild, Set<string>>();
+  readonly #told = new WeakMap<Child, Set<string>>();
 
   constructor(
     private readonly core: Pick<Core, 'isEditorGone' | 'log' | 'requests' | 'sessions'>,
@@ -64,7 +64,7 @@ export class Questions extends OwnQuestions<AskingTurn> {
    * Whether an agent may connect to a place; undefined if nobody can be asked, or has answered in time. Which session it
    * acts for is not known: what was chosen in any that is at a turn counts, and the last one to begin is asked.
    */
-  async ask(child: WorkspaceChild, place: string): Promise<boolean | undefined> {
+  async ask(child: Child, place: string): Promise<boolean | undefined> {
     const answer = await this.#answer(child, place);
     if (answer !== true) return answer;
     // The turn may have ended with the answer.
@@ -74,7 +74,7 @@ export class Questions extends OwnQuestions<AskingTurn> {
     return true;
   }
 
-  async #answer(child: WorkspaceChild, place: string): Promise<boolean | undefined> {
+  async #answer(child: Child, place: string): Promise<boolean | undefined> {
     if (this.options.isNamed(child.root, place)) return true;
     const turns = this.turnsOf(child);
     if (turns.some(({ session }) => this.#granted.get(session.owner)?.has(place))) return true;
@@ -88,7 +88,7 @@ export class Questions extends OwnQuestions<AskingTurn> {
   }
 
   /** Whether an agent may connect to a place by what was answered, or by what the editor has named. */
-  #isAllowed(child: WorkspaceChild, place: string): boolean {
+  #isAllowed(child: Child, place: string): boolean {
     if (this.turnsOf(child).some(({ chosen }) => chosen.get(place) === true)) return true;
     const sessions = [...this.core.sessions.of(child).byAgentId.values()];
     if (sessions.some(({ owner }) => this.#granted.get(owner)?.has(place))) return true;

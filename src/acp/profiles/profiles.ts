@@ -5,7 +5,7 @@ import { messageOf } from '../../errors';
 import type { Log } from '../../system/log';
 import { wantedIn, type JsonObject } from '../../rpc/json';
 import { scan } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Config } from '../../config/config';
 import * as fields from '../../rpc/protocol/fields';
 import { protocolVersion, readAgentHello } from './initialize';
@@ -101,7 +101,7 @@ export class Profiles {
     }
   }
 
-  answeredFrom(child: WorkspaceChild): void {
+  answeredFrom(child: Child): void {
     this.#answered = child.hello!.agentResult;
   }
 
@@ -109,7 +109,7 @@ export class Profiles {
    * Compares a child's answer with what the editor got, and keeps it, once its image is known, too. `hasOwnData`: its
    * workspace has its own data, and so its own logins.
    */
-  heard(child: WorkspaceChild, hasOwnData: boolean): void {
+  heard(child: Child, hasOwnData: boolean): void {
     const { imageName } = this.options;
     const result = child.hello?.agentResult;
     const program = imageName === undefined ? this.options.programIdentity() : child.image?.id;
@@ -186,7 +186,7 @@ export class Profiles {
     }
   }
 
-  #tellDifference(child: WorkspaceChild, result: string, isNew: boolean): void {
+  #tellDifference(child: Child, result: string, isNew: boolean): void {
     if (this.#answered === undefined || this.#hasWarned) return;
     const differs = differences(this.#answered, result);
     if (differs.length === 0) return;

@@ -1,11 +1,11 @@
 import type { AgentRoute, Method } from '../../rpc/protocol/methods';
 import type { Message } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { AgentSession } from '../sessions/session';
 
 /** A message of an agent that is being served. */
 export interface AgentCall {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   readonly message: Message;
   readonly row: Method<AgentRoute>;
   /** The session that it names, if it is open. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../rpc/json';
 import { fieldOf, textOf, type Message } from '../../rpc/message';
 import { replacing, type Edit } from '../../rpc/splice';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Call } from '../sessions/editor-call';
 import type { SignIn } from '../sign-in/sign-in';
 
@@ -15,7 +15,7 @@ const maxMessageBytes = 16 * 1024;
  */
 export function answerEdits(
   core: { readonly signIn: SignIn; readonly editorCapabilities: JsonObject },
-  child: WorkspaceChild,
+  child: Child,
   answer: Message,
   call?: Call,
 ): Edit[] {

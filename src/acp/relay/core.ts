@@ -12,7 +12,7 @@ import type { Lane } from '../../rpc/writer';
 import { RequestTable } from '../sessions/request-table';
 import type { SessionStore } from '../sessions/session-records';
 import { SessionTable } from '../sessions/session-table';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { AgentSession } from '../sessions/session';
 import type { CallContext } from './call-context';
 import { CallBudget, withOwnLine, type Call } from '../sessions/editor-call';
@@ -98,12 +98,12 @@ export class Core {
     this.answer(call, errorLine(request.id, rpcErrorOf(reason)), lane);
   }
 
-  refuse(child: WorkspaceChild, message: Message, error: RpcError): void {
+  refuse(child: Child, message: Message, error: RpcError): void {
     if (message.id !== undefined) child.answer(errorLine(message.id, error));
   }
 
   /** Passes a call on to a child, now or when it has started. */
-  toAgent(child: WorkspaceChild, given: Call, context: CallContext): void {
+  toAgent(child: Child, given: Call, context: CallContext): void {
     const call = child.state === 'starting' ? withOwnLine(given) : given;
     child.whenReady({
       bytes: call.message.line.length,
@@ -125,7 +125,7 @@ export class Core {
 
   /** Passes a message of an agent on to the editor, with `more` edits besides the edits of its fields. */
   toEditor(
-    child: WorkspaceChild,
+    child: Child,
     message: Message,
     context: Pick<CallContext, 'map' | 'session'>,
     more: readonly Edit[],
@@ -141,7 +141,7 @@ export class Core {
     session.child.notify(notificationLine('session/cancel', params), true);
   }
 
-  #send(child: WorkspaceChild, call: Call, context: CallContext): void {
+  #send(child: Child, call: Call, context: CallContext): void {
     const { message, row, request } = call;
     if (row.capability !== undefined && !offers(child.hello?.capabilities, row.capability)) {
       const reason = notOffered(message.method);
@@ -188,7 +188,7 @@ export class Core {
 
   /** There will be no answer to a request. One that was not delivered is served `again`. */
   #failAtAgent(
-    child: WorkspaceChild,
+    child: Child,
     call: Call,
     { session, onNoResult }: CallContext,
     reason: CaiError,
@@ -210,7 +210,7 @@ export class Core {
     this.fail(call, reason, child.lane);
   }
 
-  #passAnswer(child: WorkspaceChild, call: Call, context: CallContext, answer: Message): void {
+  #passAnswer(child: Child, call: Call, context: CallContext, answer: Message): void {
     const { request, message } = call;
     const { session } = context;
     const refusal = answer.isError ? undefined : context.refuse?.(answer);

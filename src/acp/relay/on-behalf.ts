@@ -6,7 +6,7 @@ import type { Message } from '../../rpc/message';
 import { splice } from '../../rpc/splice';
 import { offers } from '../../rpc/protocol/capabilities';
 import { cancelled, notOffered } from '../../rpc/protocol/refusals';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { Call } from '../sessions/editor-call';
 import { answerEdits } from './answer-edits';
 import type { Core } from './core';
@@ -16,7 +16,7 @@ import type { Core } from './core';
  * fields those of the call's method, or with why there is no answer.
  */
 export async function askFor(
-  child: WorkspaceChild,
+  child: Child,
   { message, row, request }: Call,
   params: string | undefined,
 ): Promise<Message | CaiError> {
@@ -33,7 +33,7 @@ export async function askFor(
 }
 
 /** Answers a request of the editor with a child's answer to a request of ours, fields untouched. */
-export function passOn(core: Core, child: WorkspaceChild, call: Call, answer: Message): void {
+export function passOn(core: Core, child: Child, call: Call, answer: Message): void {
   const id = call.request?.id ?? 'null';
   const edit = { start: answer.idStart, end: answer.idEnd, text: id };
   core.answer(call, splice(answer.line, [edit, ...answerEdits(core, child, answer, call)]), child.lane);

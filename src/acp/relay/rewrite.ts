@@ -3,7 +3,7 @@ import { textOf, type Message } from '../../rpc/message';
 import type { Field } from '../../rpc/json';
 import { joined, replacing, splice, type Edit } from '../../rpc/splice';
 import { RunRewriter } from '../../rpc/webassembly/repeated-lines';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { PathMap } from '../../system/paths/path-map';
 import type { AgentSession } from '../sessions/session';
 import type { SessionIds } from '../sessions/session-ids';
@@ -99,13 +99,13 @@ interface KnownEdits {
 /** Turns lines of agents into lines for the editor. */
 export class AgentLines {
   /** By child. `Scanner` gives lines that differ only in one string without a field the same `fields` array. */
-  readonly #last = new WeakMap<WorkspaceChild, KnownEdits>();
+  readonly #last = new WeakMap<Child, KnownEdits>();
 
   constructor(private readonly ids: SessionIds) {}
 
   /** The edits that turn a message of an agent into one for the editor, in order. */
   editsOf(
-    child: WorkspaceChild,
+    child: Child,
     message: Message,
     { map, session }: Pick<CallContext, 'map' | 'session'>,
   ): readonly Edit[] {
@@ -127,7 +127,7 @@ export class AgentLines {
    * Delivers all at once the lines at the start of `buffers` that repeat the last message except for its text; returns
    * how many bytes these were, 0 if it took no line.
    */
-  passChunks(child: WorkspaceChild, buffers: readonly Buffer[]): number {
+  passChunks(child: Child, buffers: readonly Buffer[]): number {
     const { pattern } = child.scanner;
     const last = this.#last.get(child);
     if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;

@@ -1,10 +1,10 @@
 /** The requests of agents that are open, found without a look at each: an agent may have thousands, and say more of them. */
 import { OpenRequests } from '../../rpc/open-requests';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 
 /** A request of an agent that the editor has to answer. */
 export interface AgentRequest {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   /** The agent's id for it, JSON text. */
   readonly childId: string;
   /** Our id for it towards the editor, JSON text. */
@@ -22,14 +22,14 @@ interface OfChild {
 
 export class AgentRequestTable {
   readonly #open = new OpenRequests<AgentRequest>();
-  readonly #ofChildren = new Map<WorkspaceChild, OfChild>();
+  readonly #ofChildren = new Map<Child, OfChild>();
 
   /** The oldest first. */
   get all(): AgentRequest[] {
     return this.#open.all;
   }
 
-  countOf(child: WorkspaceChild): number {
+  countOf(child: Child): number {
     return this.#ofChildren.get(child)?.count ?? 0;
   }
 
@@ -58,7 +58,7 @@ export class AgentRequestTable {
   }
 
   /** By the agent's own id; of several the last one. */
-  named(child: WorkspaceChild, childId: string): AgentRequest | undefined {
+  named(child: Child, childId: string): AgentRequest | undefined {
     return this.#ofChildren.get(child)?.named.get(childId);
   }
 }

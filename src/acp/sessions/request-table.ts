@@ -4,7 +4,7 @@
  */
 import type { Message } from '../../rpc/message';
 import { OpenRequests } from '../../rpc/open-requests';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { AgentRequestTable, type AgentRequest } from './agent-request-table';
 
 /** A request of the editor. Ids are JSON text. */
@@ -12,7 +12,7 @@ export interface EditorRequest {
   /** The editor's id, as it was written. */
   readonly id: string;
   /** The requests at children that serve it: none while the proxy itself holds it, several when fanned out. */
-  readonly targets: { readonly child: WorkspaceChild; readonly childId: string }[];
+  readonly targets: { readonly child: Child; readonly childId: string }[];
   /** It is cancelled: a child that has not got it yet does not get it. */
   isCancelled: boolean;
   /** It is a request of ours, made from one of the editor: it is in no table, and its answer is for us. */

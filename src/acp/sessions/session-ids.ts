@@ -4,7 +4,7 @@
  */
 import type { Log } from '../../system/log';
 import { stringOf, type Message } from '../../rpc/message';
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { AgentSession, SessionPlace } from './session';
 import type { SessionTable } from './session-table';
 import { type PathMap } from '../../system/paths/path-map';
@@ -19,7 +19,7 @@ export class SessionIds {
   /** How many of these there were, by the root of the workspace. */
   readonly #listed = new Map<string | undefined, number>();
   /** The children whose agents name too many sessions, which was logged. */
-  readonly #told = new WeakSet<WorkspaceChild>();
+  readonly #told = new WeakSet<Child>();
 
   constructor(
     private readonly sessions: SessionTable,
@@ -27,7 +27,7 @@ export class SessionIds {
   ) {}
 
   /** The open session of a child that a message of its agent names, if any. */
-  sessionOf(child: WorkspaceChild, message: Message): AgentSession | undefined {
+  sessionOf(child: Child, message: Message): AgentSession | undefined {
     const agentId = sessionIdOf(message);
     if (agentId === undefined) return undefined;
     return this.sessions.of(child).byAgentId.get(agentId) ?? this.#openEarly(child, agentId);
@@ -37,7 +37,7 @@ export class SessionIds {
    * The editor's id for an agent's. Besides open sessions, one that the agent names for the first time
    * in the context of another (a subagent) is opened with that one's roots, and restored as that one is.
    */
-  editorIdOf(child: WorkspaceChild, agentId: string, like: AgentSession | undefined): string | undefined {
+  editorIdOf(child: Child, agentId: string, like: AgentSession | undefined): string | undefined {
     const { byAgentId } = this.sessions.of(child);
     const known = byAgentId.get(agentId);
     if (known !== undefined || like === undefined) return known?.editorId;
@@ -54,7 +54,7 @@ export class SessionIds {
    * The editor's id for an agent's that stands in a list, with its folder as the agent names it. A list may have
    * any number of sessions that nobody ever opens, so that only some of them are written down.
    */
-  listedIdOf(child: WorkspaceChild, agentId: string, cwd: string, map: PathMap): string {
+  listedIdOf(child: Child, agentId: string, cwd: string, map: PathMap): string {
     const isWritten = (): boolean => {
       const count = (this.#listed.get(child.root) ?? 0) + 1;
       this.#listed.set(child.root, count);
@@ -65,21 +65,21 @@ export class SessionIds {
   }
 
   /** The agent's id for an editor's: that of an open session of the child, else the remembered one. */
-  agentIdOf(child: WorkspaceChild, editorId: string, session?: AgentSession): string | undefined {
+  agentIdOf(child: Child, editorId: string, session?: AgentSession): string | undefined {
     if (session?.editorId === editorId) return session.agentId;
     const open = this.sessions.find(editorId);
     return open?.child === child ? open.agentId : this.sessions.records.recall(editorId)?.agentId;
   }
 
   /** Opens a session that the agent has just made. */
-  openNew(child: WorkspaceChild, agentId: string, place: SessionPlace): AgentSession {
+  openNew(child: Child, agentId: string, place: SessionPlace): AgentSession {
     const cwd = place.editorCwd ?? place.roots[0]?.spelled ?? '';
     const editorId = this.sessions.records.idForNew(agentId, child.root ?? '', cwd);
     return this.sessions.open(editorId, { ...place, agentId, child });
   }
 
   /** A session whose `session/new` is still open: its updates may come before that is answered. */
-  #openEarly(child: WorkspaceChild, agentId: string): AgentSession | undefined {
+  #openEarly(child: Child, agentId: string): AgentSession | undefined {
     const { closedIds, early, openings } = this.sessions.of(child);
     const opening = openings[0];
     if (opening === undefined || early.size >= openings.length || closedIds.has(agentId)) return undefined;
@@ -92,13 +92,7 @@ export class SessionIds {
    * A session that was not opened belongs to the workspace of its working directory. Where agents of several
    * workspaces see theirs at the same place, a known session stays where it is known to be.
    */
-  #derivedId(
-    child: WorkspaceChild,
-    agentId: string,
-    cwd: string,
-    map: PathMap,
-    isWritten?: () => boolean,
-  ): string {
+  #derivedId(child: Child, agentId: string, cwd: string, map: PathMap, isWritten?: () => boolean): string {
     const names = child.root === undefined ? [] : [child.root, ...map.hostRoots];
     const own = names.some((name) => isInside(cwd, name)) ? child.root : undefined;
     const { records } = this.sessions;
@@ -106,7 +100,7 @@ export class SessionIds {
     return records.idForKnown(agentId, own ?? records.rootOf(cwd) ?? cwd, cwd, anywhere, isWritten);
   }
 
-  #tellTooMany(child: WorkspaceChild): void {
+  #tellTooMany(child: Child): void {
     if (this.#told.has(child)) return;
     this.#told.add(child);
     this.log.warn(

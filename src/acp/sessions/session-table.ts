@@ -2,7 +2,7 @@
  * The sessions that an agent has or has lost: by the editor's id, which is unique on its connection, and by the agent's
  * id, which is unique within one child. What is remembered of other sessions is in `records`.
  */
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import { Session, type AgentSession, type SessionPlace } from './session';
 import { CallBudget, type Call } from './editor-call';
 import { SessionRecords, type SessionStore } from './session-records';
@@ -56,7 +56,7 @@ export class SessionTable {
   readonly #sessions = new Map<string, Session>();
   /** The lost sessions, in the order in which they were lost. */
   readonly #lost = new Set<Session>();
-  readonly #ofChildren = new WeakMap<WorkspaceChild, ChildSessions>();
+  readonly #ofChildren = new WeakMap<Child, ChildSessions>();
 
   constructor(private readonly options: SessionTableOptions) {
     this.records = new SessionRecords(options.store, (editorId) => this.find(editorId) !== undefined);
@@ -77,14 +77,14 @@ export class SessionTable {
     return [...this.#sessions.values()].map((each) => each.openPlace).filter((place) => place !== undefined);
   }
 
-  of(child: WorkspaceChild): ChildSessions {
+  of(child: Child): ChildSessions {
     let sessions = this.#ofChildren.get(child);
     if (sessions === undefined) this.#ofChildren.set(child, (sessions = new ChildSessions()));
     return sessions;
   }
 
   /** The child can be used, and has no session and no open request. */
-  isIdle(child: WorkspaceChild): boolean {
+  isIdle(child: Child): boolean {
     return child.isUsable && child.requests.size === 0 && this.of(child).isEmpty;
   }
 
@@ -166,7 +166,7 @@ export class SessionTable {
     if (this.#lost.size > maxLost) this.giveUp(oldest!);
   }
 
-  loseAll(child: WorkspaceChild): void {
+  loseAll(child: Child): void {
     for (const session of [...this.of(child).byAgentId.values()]) this.lose(session);
   }
 

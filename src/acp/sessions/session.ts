@@ -3,7 +3,7 @@
  * for it. Tables only find it. Calls of one session reach its agent in the order in which the editor sent them:
  * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
  */
-import type { WorkspaceChild } from '../child/workspace-child';
+import type { Child } from '../child/child';
 import type { CaiError } from '../../errors';
 import type { PathMap } from '../../system/paths/path-map';
 import type { PinnedFolder } from '../../system/paths/pinned-folder';
@@ -18,7 +18,7 @@ export interface AgentSession {
   readonly editorId: string;
   /** Its id on the agent's side, unique within the child. */
   readonly agentId: string;
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   /** Its working directory and further roots, then what is read-only below them: `fs/*` is confined to these. */
   readonly roots: readonly PinnedFolder[];
   /** Between the editor's spelling of its paths and the agent's. */

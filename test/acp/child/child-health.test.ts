@@ -1,6 +1,6 @@
 import { ChildHealth } from '../../../src/acp/child/child-health';
 import type { CaiError } from '../../../src/errors';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 
 const periodMs = 5_000;
 
@@ -20,17 +20,17 @@ function newChild() {
   };
   const child = { name: 'claude', isUsable: true, requests: { size: 1 }, pid: 7, link };
   return {
-    child: child as unknown as WorkspaceChild & { requests: { size: number }; isUsable: boolean },
+    child: child as unknown as Child & { requests: { size: number }; isUsable: boolean },
     link,
   };
 }
 
 /** Looks after children; who was given up, with why. */
-function looking(...children: WorkspaceChild[]): {
-  all: WorkspaceChild[];
-  given: [WorkspaceChild, CaiError][];
+function looking(...children: Child[]): {
+  all: Child[];
+  given: [Child, CaiError][];
 } {
-  const given: [WorkspaceChild, CaiError][] = [];
+  const given: [Child, CaiError][] = [];
   const health = new ChildHealth(children, (child, reason) => {
     Object.assign(child, { isUsable: false });
     given.push([child, reason]);

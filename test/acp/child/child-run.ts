@@ -7,7 +7,7 @@ import type { ChildRequest } from '../../../src/acp/child/child-requests';
 import { Attempts } from '../../../src/acp/child/retry';
 import type { ChildEvent } from '../../../src/acp/child/child-event';
 import type { HeldTask } from '../../../src/acp/child/held-tasks';
-import { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import { Child } from '../../../src/acp/child/child';
 import { createPathMap } from '../../../src/system/paths/path-map';
 import { noLog } from '../../agent/agent-run';
 import { Gate } from '../../rpc/gate';
@@ -20,7 +20,7 @@ export const megabyte = 'x'.repeat(1024 * 1024);
 
 /** A started child, what its agent has written, and what those were told that it concerns. */
 export class ChildRun {
-  readonly child: WorkspaceChild;
+  readonly child: Child;
   /** The editor's end. */
   readonly gate = new Gate();
   /** Lines of the agent. */
@@ -31,7 +31,7 @@ export class ChildRun {
 
   /** Starts a child; `onLine` sees a line after it has been noted. */
   constructor(agent: AgentCommand, onLine?: (text: string) => void) {
-    this.child = new WorkspaceChild({
+    this.child = new Child({
       agent,
       cwd: tmpdir(),
       env: process.env,

@@ -1,11 +1,11 @@
 import { DelayObserver } from '../../../src/acp/observers/delay-observer';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import { newTable, openSession } from '../../support/sessions';
 
 /** A session whose agent started that late, and what its editor is told. */
 function opened(delay?: { what: string; beganAt: number; tookMs: number }) {
   const told: string[] = [];
-  const child = { deliver: (line: Buffer) => told.push(line.toString()) } as unknown as WorkspaceChild;
+  const child = { deliver: (line: Buffer) => told.push(line.toString()) } as unknown as Child;
   const session = openSession(newTable(), child, 'e', 'a');
   child.delay = delay;
   return { session, told };

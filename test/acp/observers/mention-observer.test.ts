@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { MentionObserver } from '../../../src/acp/observers/mention-observer';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import { wantedIn } from '../../../src/rpc/json';
 import { scanCall } from '../../../src/rpc/message';
 import { prompt as promptFields } from '../../../src/rpc/protocol/fields';
@@ -23,7 +23,7 @@ interface Place {
 /** What the user is told of a prompt with that content in a workspace. */
 async function told({ root, named = root, mounts = [] }: Place, ...prompt: object[]): Promise<string> {
   const lines: string[] = [];
-  const child = { root, deliver: (line: Buffer) => lines.push(line.toString()) } as unknown as WorkspaceChild;
+  const child = { root, deliver: (line: Buffer) => lines.push(line.toString()) } as unknown as Child;
   const map = createPathMap({ hostRoots: [root, named], agentRoots: [root] });
   const session = openSession(newTable(), child, 'e', 'a', { map });
   const looks: Promise<string>[] = [];

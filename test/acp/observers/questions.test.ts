@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { askMs } from '../../../src/network/egress/ask';
 import { Questions } from '../../../src/acp/observers/questions';
 import { ChildRequests } from '../../../src/acp/child/child-requests';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import { scan, type Message } from '../../../src/rpc/message';
 import type { Core } from '../../../src/acp/relay/core';
 import type { AgentSession } from '../../../src/acp/sessions/session';
@@ -27,7 +27,7 @@ let isOwner: boolean;
 /** Why nothing can be allowed for good. */
 let fault: Error | undefined;
 let logged: string[];
-let child: WorkspaceChild;
+let child: Child;
 /** The places of which agents were told that they may connect there no more. */
 let ended: string[];
 /** Whether the editor names the server of its session. */
@@ -64,7 +64,7 @@ function allowAlways(root: string | undefined, what: string): void {
 }
 
 /** An agent without a process. */
-function newChild(): WorkspaceChild {
+function newChild(): Child {
   const deliver = (line: Buffer): void => void lines.push(JSON.parse(line.toString()) as Json);
   const link = { endGrants: (places: readonly string[]) => ended.push(...places) };
   return {
@@ -73,7 +73,7 @@ function newChild(): WorkspaceChild {
     requests: new ChildRequests(),
     deliver,
     link,
-  } as unknown as WorkspaceChild;
+  } as unknown as Child;
 }
 
 /** An open session of an agent, with that id at the editor. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Host } from '../../../src/system/host';
 import { ReviewObserver } from '../../../src/acp/observers/review-observer';
 import { recordBaseline } from '../../../src/workspace/protect/baseline';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import type { SessionTable } from '../../../src/acp/sessions/session-table';
 import { newTable, openSession } from '../../support/sessions';
@@ -47,7 +47,7 @@ function opened(
     },
   };
   const roots = [cwd, ...more].map((real) => ({ spelled: real, real, identity: '', isReadOnly: false }));
-  const session = openSession(table, child as unknown as WorkspaceChild, 'e', 'a', { roots });
+  const session = openSession(table, child as unknown as Child, 'e', 'a', { roots });
   observer.onOpen(session);
   return session;
 }

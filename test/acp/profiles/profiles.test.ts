@@ -5,7 +5,7 @@ import type { AgentCommand } from '../../../src/agent/catalog';
 import { signInToken } from '../../../src/agent/sign-in-argument';
 import { takeToken } from '../../../src/agent/editor-token';
 import { openLog, type Log } from '../../../src/system/log';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import { loadConfig } from '../../../src/config/config';
 import { newFolder } from '../../support/temp-folder';
 
@@ -43,9 +43,9 @@ describe('Profiles', () => {
     });
   }
 
-  function childOf(root: string | undefined, agentResult: string, id = 'id'): WorkspaceChild {
+  function childOf(root: string | undefined, agentResult: string, id = 'id'): Child {
     const image = { id, name: 'image' };
-    return { root, hello: { agentResult }, image, files: 'off' } as unknown as WorkspaceChild;
+    return { root, hello: { agentResult }, image, files: 'off' } as unknown as Child;
   }
 
   const startedIn = (folder: string, cwd: string) =>

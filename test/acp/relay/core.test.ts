@@ -1,6 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import type { HeldTask } from '../../../src/acp/child/held-tasks';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import { scanCall } from '../../../src/rpc/message';
 import { editorRow } from '../../../src/rpc/protocol/method-rows';
 import { wantedIn } from '../../../src/rpc/json';
@@ -17,7 +17,7 @@ test('a call about no session leaves nothing of its line until its agent answers
     state: 'ready',
     whenReady: (task: HeldTask) => task.run(),
     request: (_: string, __: unknown, request: unknown) => void open.push(request),
-  } as unknown as WorkspaceChild;
+  } as unknown as Child;
   const map = createPathMap({ hostRoots: ['/w'], agentRoots: ['/w'] });
   function pass(): WeakRef<Buffer> {
     const line = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"_ask","params":{}}');

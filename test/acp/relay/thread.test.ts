@@ -1,5 +1,5 @@
 import { tellInThread } from '../../../src/acp/relay/thread';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import type { Json } from '../../support/inbox';
 import { newTable, openSession } from '../../support/sessions';
@@ -14,7 +14,7 @@ function told(
 ): Json[] {
   const sent: Json[] = [];
   const child = { deliver: (line: Buffer) => sent.push(JSON.parse(line.toString()) as Json) };
-  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a');
+  const session = openSession(newTable(), child as unknown as Child, 'e', 'a');
   change(session);
   tellInThread({ isEditorGone, editorCapabilities }, session, note);
   return sent;
@@ -61,7 +61,7 @@ test('nothing is said where nobody would read it', () => {
 test('while a session is restored, it is said until the agent is there', () => {
   const sent: unknown[] = [];
   const child = { state: 'starting', deliver: (line: Buffer) => sent.push(line) };
-  const session = openSession(newTable(), child as unknown as WorkspaceChild, 'e', 'a');
+  const session = openSession(newTable(), child as unknown as Child, 'e', 'a');
   const restored = { ...session };
   session.owner.enter(restored, 'restoring');
   const tell = () => tellInThread({ isEditorGone: false, editorCapabilities: {} }, restored, note);

@@ -1,9 +1,9 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { maxOpenRequests, RequestTable } from '../../../src/acp/sessions/request-table';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 
 /** The table only tells children apart. */
-const [a, b] = [{}, {}] as unknown[] as [WorkspaceChild, WorkspaceChild];
+const [a, b] = [{}, {}] as unknown[] as [Child, Child];
 
 let table: RequestTable;
 
@@ -56,7 +56,7 @@ describe('requests of agents', () => {
 
   test('of one agent are bounded, without a look at each, and others go on', () => {
     const looks = jest.spyOn(table.ofAgents, 'all', 'get');
-    const pass = (child: WorkspaceChild) => table.pass({ child, childId: '1', method: 'm' });
+    const pass = (child: Child) => table.pass({ child, childId: '1', method: 'm' });
     const passed = Array.from({ length: maxOpenRequests }, () => pass(a)!);
     expect(pass(a)).toBeUndefined();
     expect(pass(b)).toBeDefined();

@@ -6,7 +6,7 @@ import { ownIdentity } from '../../../src/system/process-identity';
 import type { Message } from '../../../src/rpc/message';
 import { SessionFile } from '../../../src/acp/sessions/session-file';
 import { type SessionRecord } from '../../../src/acp/sessions/session-record';
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import type { SessionTable } from '../../../src/acp/sessions/session-table';
 import { noLog } from '../../agent/agent-run';
@@ -26,7 +26,7 @@ beforeEach(() => {
   table = newTable();
   memory = new SessionMemory(table);
   const editorId = table.records.idForNew('s1', '/w', '/w');
-  session = openSession(table, {} as unknown as WorkspaceChild, editorId, 's1');
+  session = openSession(table, {} as unknown as Child, editorId, 's1');
 });
 afterEach(() => jest.useRealTimers());
 

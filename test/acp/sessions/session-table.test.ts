@@ -1,11 +1,11 @@
-import type { WorkspaceChild } from '../../../src/acp/child/workspace-child';
+import type { Child } from '../../../src/acp/child/child';
 import type { AgentSession } from '../../../src/acp/sessions/session';
 import type { SessionTable } from '../../../src/acp/sessions/session-table';
 import { newTable, openSession } from '../../support/sessions';
 
 let table: SessionTable;
-let child: WorkspaceChild;
-let other: WorkspaceChild;
+let child: Child;
+let other: Child;
 
 beforeEach(() => {
   table = newTable();
@@ -115,6 +115,6 @@ describe('a session whose agent has ended', () => {
 });
 
 /** What the table uses of a child. */
-function newChild(): WorkspaceChild {
-  return { isUsable: true } as unknown as WorkspaceChild;
+function newChild(): Child {
+  return { isUsable: true } as unknown as Child;
 }

@@ -11,7 +11,7 @@ import { wantedIn } from '../../../rpc/json';
 import type { CaiError } from '../../../errors';
 import { tellSessionState } from '../../../rpc/answer';
 import { fieldOf, type Message } from '../../../rpc/message';
-import type { WorkspaceChild } from '../../child/workspace-child';
+import type { Child } from '../../child/child';
 import type { Workspace } from '../../../workspace/root';
 import type { ProxyOptions } from '../../proxy-options';
 import type { CallContext } from '../../relay/call-context';
@@ -174,7 +174,7 @@ export class SessionOpener {
     );
   }
 
-  #childFor(workspace: Workspace): WorkspaceChild {
+  #childFor(workspace: Workspace): Child {
     return this.children.forWorkspace(workspace, this.options.config.agent.process === 'session');
   }
 
@@ -184,7 +184,7 @@ export class SessionOpener {
    */
   async #prepare(
     call: Call,
-    workspace: Pick<WorkspaceChild, 'root' | 'identity'>,
+    workspace: Pick<Child, 'root' | 'identity'>,
     place: SessionPlace,
   ): Promise<Call> {
     const original = call.message;
@@ -197,7 +197,7 @@ export class SessionOpener {
     this.mcp.drop(original);
   }
 
-  #send(child: WorkspaceChild, call: Call, { map, session, refuse, bind, undo }: Opening): void {
+  #send(child: Child, call: Call, { map, session, refuse, bind, undo }: Opening): void {
     const failed = (): void => {
       this.#drop(call);
       this.children.stopWhenIdle(child);
@@ -220,7 +220,7 @@ export class SessionOpener {
   }
 
   /** Sends a call whose result names a session that it makes; updates of that session may come before it. */
-  #make(child: WorkspaceChild, call: Call, place: SessionPlace, forked?: AgentSession): void {
+  #make(child: Child, call: Call, place: SessionPlace, forked?: AgentSession): void {
     const { early, openings } = this.core.sessions.of(child);
     openings.push(place);
     const over = (): void => {
@@ -243,7 +243,7 @@ export class SessionOpener {
     });
   }
 
-  #bind(child: WorkspaceChild, result: Message, place: SessionPlace): AgentSession {
+  #bind(child: Child, result: Message, place: SessionPlace): AgentSession {
     const { ids, sessions } = this.core;
     const agentId = sessionIdOf(result)!;
     const { byAgentId, early } = sessions.of(child);

@@ -5,7 +5,7 @@
 import { ask } from '../../child/own-requests';
 import { wantedIn } from '../../../rpc/json';
 import { jsonOf } from '../../../rpc/message';
-import type { WorkspaceChild } from '../../child/workspace-child';
+import type { Child } from '../../child/child';
 import type { PathMap } from '../../../system/paths/path-map';
 import type { Core } from '../../relay/core';
 import { maxPages } from '../list-page';
@@ -19,7 +19,7 @@ const listMs = 5_000;
 const derivedId = /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** Agents that did not list their sessions in time: nobody waits for them again. */
-const silent = new WeakSet<WorkspaceChild>();
+const silent = new WeakSet<Child>();
 
 /** Whether an id is not remembered, and may be one of ours all the same. */
 export function canRelearn({ sessions }: Core, editorId: string): boolean {
@@ -30,12 +30,7 @@ export function canRelearn({ sessions }: Core, editorId: string): boolean {
  * Has the agent list its sessions, until the one with that id is known or there are no more. Resolves whatever
  * comes of it. `map` is the one of the folder that the session is to be in.
  */
-export async function relearn(
-  core: Core,
-  editorId: string,
-  child: WorkspaceChild,
-  map: PathMap,
-): Promise<void> {
+export async function relearn(core: Core, editorId: string, child: Child, map: PathMap): Promise<void> {
   await new Promise<void>((done) => child.whenReady({ bytes: 0, run: done, onFailure: () => done() }));
   const isOffered = offers(child.hello?.capabilities, 'sessionCapabilities.list');
   if (child.state !== 'ready' || !isOffered || silent.has(child)) return;

@@ -24,7 +24,7 @@ import {
   type SessionWorkspace,
   type Worktree,
 } from '../../../workspace/worktrees/worktrees';
-import type { WorkspaceChild } from '../../child/workspace-child';
+import type { Child } from '../../child/child';
 import type { ProxyOptions } from '../../proxy-options';
 import type { Children } from '../../child/children';
 import type { Core } from '../../relay/core';
@@ -197,8 +197,7 @@ export class SessionWorktrees implements SessionObserver {
     const { folder } = worktree;
     for (const each of sessions)
       if ((each.openPlace ?? each.lost)?.child.root !== folder) sessions.delete(each);
-    const isServing = (child: WorkspaceChild): boolean =>
-      child.root === folder && !this.core.sessions.isIdle(child);
+    const isServing = (child: Child): boolean => child.root === folder && !this.core.sessions.isIdle(child);
     const isHere = openings > 0 || sessions.size > 0 || this.children.all.some(isServing);
     return isHere || this.#isUsedElsewhere(worktree);
   }

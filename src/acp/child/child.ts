@@ -21,9 +21,9 @@ import { AgentStarts } from './agent-starts';
 import type { AgentOutput, ChildEvent } from './child-event';
 import { ChildRequests, type ChildRequest } from './child-requests';
 import { HeldTasks, type HeldTask } from './held-tasks';
-import type { WorkspaceChildOptions } from './child-options';
+import type { ChildOptions } from './child-options';
 
-export class WorkspaceChild {
+export class Child {
   /** Real path of the workspace's root; undefined for the child that serves no workspace. */
   readonly root: string | undefined;
   /** Identity of that folder when the child was made, from `identify`. */
@@ -71,7 +71,7 @@ export class WorkspaceChild {
   /** How many bytes it was sent before the last cancel. */
   #cancelledAt = -1;
 
-  constructor(private readonly options: WorkspaceChildOptions) {
+  constructor(private readonly options: ChildOptions) {
     const { agent, identity, map, records, root } = options;
     [this.agent, this.name, this.records] = [agent, agent.name, records];
     [this.root, this.identity, this.map] = [root, identity, map];
