@@ -94,7 +94,7 @@ export class EditorCalls {
     const { sessions } = this.core;
     const owner = sessions.get(editorId);
     if (owner?.isHeld === true && this.#waits(owner, call)) return undefined;
-    const session = owner?.openPlace;
+    const session = owner?.atAgent;
     const hold = (step: (held: Session) => Promise<void>): Promise<void> => sessions.hold(editorId, step);
     switch (row.route) {
       case 'open':

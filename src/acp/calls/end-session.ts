@@ -150,7 +150,7 @@ export class SessionEnder {
   /** The agent has got `session/close`: one that has not answered by now is given up. */
   #endLate(call: Call, session: AgentSession): void {
     if (call.request === undefined || !this.core.requests.isWanted(call.request)) return;
-    if (session.owner.openPlace !== session || !session.child.isUsable) return;
+    if (session.owner.atAgent !== session || !session.child.isUsable) return;
     this.#answerEmpty(call, session.child);
     this.#giveUp(session);
   }

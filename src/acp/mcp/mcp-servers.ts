@@ -66,7 +66,7 @@ interface Lease {
   readonly root: string;
   /** As `Workspace` has it. */
   readonly identity: string | undefined;
-  readonly place: Pick<AgentSession, 'roots' | 'map'>;
+  readonly folders: Pick<AgentSession, 'roots' | 'map'>;
   readonly shared: Shared[];
   readonly programs: McpProgram[];
   /** Where servers are elsewhere, each a host and a port. */
@@ -94,11 +94,11 @@ export class McpServers implements SessionObserver {
     message: Message,
     plan: Plan,
     { root, identity }: Partial<Record<'root' | 'identity', string | undefined>>,
-    place: Pick<AgentSession, 'roots' | 'map'>,
+    folders: Pick<AgentSession, 'roots' | 'map'>,
   ): Message | Promise<Message> {
     const entries = this.options.helper === undefined || root === undefined ? [] : mcpEntries(message);
     if (entries.length === 0) return message;
-    const lease: Lease = { root: root!, identity, place, shared: [], programs: [], remote: [] };
+    const lease: Lease = { root: root!, identity, folders, shared: [], programs: [], remote: [] };
     const edits: Edit[] = [];
     for (const entry of entries) {
       if (entry.kind === 'remote') {
@@ -231,7 +231,7 @@ export class McpServers implements SessionObserver {
 
   /** Warns of programs that the container does not have, and of files that they are given; of each once. */
   #lookUp(lease: Lease): void {
-    const { root, place } = lease;
+    const { root, folders } = lease;
     const isNew = (path: string): boolean => {
       const count = this.#lookedUp.size;
       return this.#lookedUp.add(JSON.stringify([root, path])).size > count;
@@ -247,8 +247,8 @@ export class McpServers implements SessionObserver {
     );
     const all = [...programs, ...files];
     if (all.length === 0) return;
-    const paths = all.map(({ path }) => place.map.toAgent(path));
-    const cwd = place.map.toAgent(place.roots[0]!.spelled);
+    const paths = all.map(({ path }) => folders.map.toAgent(path));
+    const cwd = folders.map.toAgent(folders.roots[0]!.spelled);
     const count = String(programs.length);
     this.#run(lease, 'exec', ['--cwd', cwd, '--', 'sh', '-c', lookUp, 'sh', count, ...paths], {
       onLine: (index) => {

@@ -114,7 +114,7 @@ export class OwnQuestions<T extends Turn> implements SessionObserver {
   /** Tells the thread of a session, unless the editor has closed the session. */
   protected update(session: AgentSession, update: JsonObject): void {
     const { child, editorId: sessionId, owner } = session;
-    if (owner.openPlace === undefined && child.isUsable) return;
+    if (owner.atAgent === undefined && child.isUsable) return;
     const params = JSON.stringify({ sessionId, update, ...this.mark });
     this.#tell(session, notificationLine('session/update', params));
   }

@@ -132,7 +132,7 @@ export class AgentLines {
     const last = this.#last.get(child);
     if (last?.isChunk !== true || last.fields !== pattern?.fields) return 0;
     const { session } = last;
-    if (session.owner.state !== 'open' || session.owner.openPlace !== session) return 0;
+    if (session.owner.state !== 'open' || session.owner.atAgent !== session) return 0;
     last.rewriter ??= new RunRewriter(pattern, joined(splice(pattern.head, last.edits)));
     const run = last.rewriter.take(buffers);
     if (run === undefined) return 0;

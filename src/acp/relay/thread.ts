@@ -34,7 +34,7 @@ export function tellInThread(
 export function hearsNotes({ isEditorGone }: Pick<Core, 'isEditorGone'>, session: AgentSession): boolean {
   const { child, owner } = session;
   const isTold = owner.state === 'open' || (owner.state === 'restoring' && child.state === 'starting');
-  return !isEditorGone && isTold && owner.openPlace === session;
+  return !isEditorGone && isTold && owner.atAgent === session;
 }
 
 /** Of more files only the number is told. */

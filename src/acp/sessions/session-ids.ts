@@ -5,7 +5,7 @@
 import type { Log } from '../../system/log';
 import { stringOf, type Message } from '../../rpc/message';
 import type { Child } from '../child/child';
-import type { AgentSession, SessionPlace } from './session';
+import type { AgentSession, SessionFolders } from './session';
 import type { SessionTable } from './session-table';
 import { type PathMap } from '../../system/paths/path-map';
 import { isInside } from '../../system/paths/is-inside';
@@ -72,10 +72,10 @@ export class SessionIds {
   }
 
   /** Opens a session that the agent has just made. */
-  openNew(child: Child, agentId: string, place: SessionPlace): AgentSession {
-    const cwd = place.editorCwd ?? place.roots[0]?.spelled ?? '';
+  openNew(child: Child, agentId: string, folders: SessionFolders): AgentSession {
+    const cwd = folders.editorCwd ?? folders.roots[0]?.spelled ?? '';
     const editorId = this.sessions.records.idForNew(agentId, child.root ?? '', cwd);
-    return this.sessions.open(editorId, { ...place, agentId, child });
+    return this.sessions.open(editorId, { ...folders, agentId, child });
   }
 
   /** A session whose `session/new` is still open: its updates may come before that is answered. */

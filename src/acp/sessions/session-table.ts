@@ -3,7 +3,7 @@
  * id, which is unique within one child. What is remembered of other sessions is in `records`.
  */
 import type { Child } from '../child/child';
-import { Session, type AgentSession, type SessionPlace } from './session';
+import { Session, type AgentSession, type SessionFolders } from './session';
 import { CallBudget, type Call } from './editor-call';
 import { SessionRecords, type SessionStore } from './session-records';
 
@@ -16,8 +16,8 @@ const maxClosed = 1_000;
 export class ChildSessions {
   /** By the agent's own ids. An id names only the session that was bound to it last. */
   readonly byAgentId = new Map<string, AgentSession>();
-  /** The places of the sessions whose `session/new` is open, oldest first. */
-  readonly openings: SessionPlace[] = [];
+  /** The folders of the sessions whose `session/new` is open, oldest first. */
+  readonly openings: SessionFolders[] = [];
   /** Sessions that the agent spoke of before it answered `session/new`. */
   readonly early = new Set<AgentSession>();
   /** The agent's ids of sessions that were closed: what it still says of these opens no other. */
@@ -70,11 +70,11 @@ export class SessionTable {
 
   /** The session with that id as its agent has it now. */
   find(editorId: string): AgentSession | undefined {
-    return this.#sessions.get(editorId)?.openPlace;
+    return this.#sessions.get(editorId)?.atAgent;
   }
 
   all(): AgentSession[] {
-    return [...this.#sessions.values()].map((each) => each.openPlace).filter((place) => place !== undefined);
+    return [...this.#sessions.values()].map((each) => each.atAgent).filter((each) => each !== undefined);
   }
 
   of(child: Child): ChildSessions {
@@ -106,17 +106,17 @@ export class SessionTable {
   /** Opens the session with that id at an agent. Another session that had the agent's id is closed. */
   open(
     editorId: string,
-    place: Omit<AgentSession, 'owner' | 'editorId'>,
+    atAgent: Omit<AgentSession, 'owner' | 'editorId'>,
     state: 'open' | 'restoring' = 'open',
   ): AgentSession {
     const owner = this.#ensure(editorId);
-    const { child, agentId, roots, map, openParams } = place;
+    const { child, agentId, roots, map, openParams } = atAgent;
     const session: AgentSession = { owner, editorId, agentId, child, roots, map, openParams };
     const older = this.of(child).byAgentId.get(agentId);
     if (older !== undefined && older.owner !== owner) this.close(older);
-    if (owner.openPlace !== undefined) {
-      this.options.onLeaving(owner.openPlace);
-      this.#unname(owner.openPlace);
+    if (owner.atAgent !== undefined) {
+      this.options.onLeaving(owner.atAgent);
+      this.#unname(owner.atAgent);
     }
     this.#lost.delete(owner);
     owner.enter(session, state);
@@ -129,7 +129,7 @@ export class SessionTable {
   /** The call that opened the session has failed: the session is again what it was before. */
   undo(session: AgentSession): void {
     const { owner } = session;
-    const isOpen = owner.openPlace === session;
+    const isOpen = owner.atAgent === session;
     const before = owner.dismiss(session);
     if (!isOpen) return;
     this.#unname(session);
@@ -146,7 +146,7 @@ export class SessionTable {
     const { agentId, child, owner } = session;
     this.#unname(session);
     this.of(child).noteClosed(agentId);
-    if (owner.openPlace === session) this.#end(session);
+    if (owner.atAgent === session) this.#end(session);
     // A call that opens it again is on its way, and does not bring this back if it fails.
     else owner.dismiss(session);
   }
@@ -156,9 +156,9 @@ export class SessionTable {
     const { owner } = session;
     const settled = owner.settledBefore(session);
     this.#unname(session);
-    if (owner.openPlace === session) this.#end(session);
+    if (owner.atAgent === session) this.#end(session);
     const isReplaced = (this.get(owner.editorId) ?? owner) !== owner;
-    if (settled.openParams === undefined || owner.openPlace !== undefined || isReplaced) return;
+    if (settled.openParams === undefined || owner.atAgent !== undefined || isReplaced) return;
     owner.leave(settled);
     this.#sessions.set(owner.editorId, owner);
     this.#lost.add(owner);
@@ -186,7 +186,7 @@ export class SessionTable {
 
   /** From now on its id names another session. Nothing that still happens to this one has an effect. */
   drop(session: Session): void {
-    if (session.openPlace !== undefined) this.close(session.openPlace);
+    if (session.atAgent !== undefined) this.close(session.atAgent);
     this.giveUp(session);
     if (this.#sessions.get(session.editorId) === session) this.#sessions.delete(session.editorId);
   }

@@ -1,5 +1,5 @@
 /**
- * The one owner of a session of the editor: its state, its place at each agent, its settings, and the calls that wait
+ * The one owner of a session of the editor: its state, what it is at each agent, its settings, and the calls that wait
  * for it. Tables only find it. Calls of one session reach its agent in the order in which the editor sent them:
  * whatever takes longer than a turn of the event loop holds the session, and calls that come meanwhile wait here.
  */
@@ -31,7 +31,7 @@ export interface AgentSession {
 }
 
 /** What is known before an agent has it, with the editor's working directory where it has a worktree instead. */
-export type SessionPlace = Pick<AgentSession, 'roots' | 'map' | 'openParams'> & { editorCwd?: string };
+export type SessionFolders = Pick<AgentSession, 'roots' | 'map' | 'openParams'> & { editorCwd?: string };
 
 /**
  * - `closed`: no agent has it. It may be remembered, and a call that opens it may be on its way.
@@ -53,8 +53,8 @@ export class Session {
   /** Ends the restore that is under way, because the editor closes the session. */
   endRestore: ((closing: Call) => void) | undefined;
   #state: SessionState = 'closed';
-  /** Its places at agents. Each call that opens it again adds one, which replaces the others if the call succeeds. */
-  #places: AgentSession[] = [];
+  /** As agents have it. Each call that opens it again adds one, which replaces the others if the call succeeds. */
+  #atAgents: AgentSession[] = [];
   /** Runs while its agent may still tell of the past. */
   #silence: NodeJS.Timeout | undefined;
   #waiting: Call[] = [];
@@ -76,27 +76,27 @@ export class Session {
     return this.#state;
   }
 
-  /** Its place at the agent that has it; undefined while no agent has it. */
-  get openPlace(): AgentSession | undefined {
-    return this.#state === 'open' || this.#state === 'restoring' ? this.#places.at(-1) : undefined;
+  /** As its agent has it; undefined while no agent has it. */
+  get atAgent(): AgentSession | undefined {
+    return this.#state === 'open' || this.#state === 'restoring' ? this.#atAgents.at(-1) : undefined;
   }
 
-  /** Its place at the agent that has ended; undefined unless it is lost. */
+  /** As its last agent had it; undefined unless it is lost. */
   get lost(): AgentSession | undefined {
-    return this.#state === 'lost' ? this.#places.at(-1) : undefined;
+    return this.#state === 'lost' ? this.#atAgents.at(-1) : undefined;
   }
 
   /** An agent has it, or is asked to open it. `settle` makes that final, `dismiss` takes it back. */
-  enter(place: AgentSession, state: 'open' | 'restoring'): void {
-    this.#places.push(place);
+  enter(session: AgentSession, state: 'open' | 'restoring'): void {
+    this.#atAgents.push(session);
     this.#state = state;
   }
 
-  /** The call that opened it at that place has succeeded: its earlier places are over. */
-  settle(place: AgentSession): void {
-    const index = this.#places.indexOf(place);
-    if (index > 0) this.#places.splice(0, index);
-    if (this.#state === 'restoring' && this.openPlace === place) this.#state = 'open';
+  /** The call that opened it as `session` has succeeded: what it was before is over. */
+  settle(session: AgentSession): void {
+    const index = this.#atAgents.indexOf(session);
+    if (index > 0) this.#atAgents.splice(0, index);
+    if (this.#state === 'restoring' && this.atAgent === session) this.#state = 'open';
   }
 
   /** Its agent has told something of the past while the session is restored. */
@@ -105,32 +105,32 @@ export class Session {
   }
 
   /**
-   * Settles `place` once the agent has told all of the past, at the latest after `limitMs`. By the protocol an agent
+   * Settles `session` once the agent has told all of the past, at the latest after `limitMs`. By the protocol an agent
    * tells the past before it answers `session/load`, but Gemini CLI 0.61 goes on afterwards.
    */
-  async settleQuiet(place: AgentSession, limitMs: number): Promise<void> {
+  async settleQuiet(session: AgentSession, limitMs: number): Promise<void> {
     await within(limitMs, new Promise<void>((resolve) => (this.#silence = setTimeout(resolve, silenceMs))));
     clearTimeout(this.#silence);
     this.#silence = undefined;
-    this.settle(place);
+    this.settle(session);
   }
 
-  /** The call that opened it at that place has failed. Returns its place before that, if there is one. */
-  dismiss(place: AgentSession): AgentSession | undefined {
-    const wasLast = this.#places.at(-1) === place;
-    this.#places = this.#places.filter((each) => each !== place);
-    return wasLast ? this.#places.at(-1) : undefined;
+  /** The call that opened it as `session` has failed. Returns what it was before that, if anything. */
+  dismiss(session: AgentSession): AgentSession | undefined {
+    const wasLast = this.#atAgents.at(-1) === session;
+    this.#atAgents = this.#atAgents.filter((each) => each !== session);
+    return wasLast ? this.#atAgents.at(-1) : undefined;
   }
 
-  /** What the session was before the call that opened it at `place`, if that call is still open; else `place`. */
-  settledBefore(place: AgentSession): AgentSession {
-    return this.#places.includes(place) ? this.#places[0]! : place;
+  /** What it was before the call that opened it as `session`, if that call is still open; else `session`. */
+  settledBefore(session: AgentSession): AgentSession {
+    return this.#atAgents.includes(session) ? this.#atAgents[0]! : session;
   }
 
-  /** No agent has it any more. `lost`: its last place, if it can be restored. */
+  /** No agent has it any more. `lost`: what it was at the last one, if it can be restored. */
   leave(lost?: AgentSession): void {
     this.#state = lost === undefined ? 'closed' : 'lost';
-    this.#places = lost === undefined ? [] : [lost];
+    this.#atAgents = lost === undefined ? [] : [lost];
   }
 
   get isHeld(): boolean {

@@ -1,11 +1,11 @@
 /**
- * Sessions are opened here. All calls take one way: find the place of the session, see to its MCP servers, send the
+ * Sessions are opened here. All calls take one way: find the folders of the session, see to its MCP servers, send the
  * call, and give the session of the result its id. `session/new` and `session/fork` make a session, which the result
  * names. `session/load` and `session/resume` name one, which is open from the moment that they are sent. After a loss,
  * `restore` does one or the other, by a call of ours, in a new agent.
  *
  * Calls reach their agent in the editor's order. Within one session, this is so because the session is held until the
- * call is sent; within one workspace, because `SessionPlaces` finds the places of the sessions in that order.
+ * call is sent; within one workspace, because `FolderFinder` finds the folders of the sessions in that order.
  */
 import { wantedIn } from '../../../rpc/json';
 import type { CaiError } from '../../../errors';
@@ -20,11 +20,11 @@ import type { Core } from '../../relay/core';
 import type { McpServers } from '../../mcp/mcp-servers';
 import { cancelled, forkElsewhere, noSession, unknownSession } from '../../../rpc/protocol/refusals';
 import type { Call } from '../../sessions/editor-call';
-import type { AgentSession, SessionPlace, Session } from '../../sessions/session';
+import type { AgentSession, SessionFolders, Session } from '../../sessions/session';
 import { sessionIdOf } from '../../sessions/session-ids';
 import type { SessionRecord } from '../../sessions/session-record';
 import { canRelearn, relearn } from './relearn';
-import { SessionPlaces } from './places';
+import { FolderFinder } from './find-folders';
 import { SessionWorktrees } from './session-worktrees';
 
 /** What has become of a session that was lost. */
@@ -43,7 +43,7 @@ interface Opening extends Pick<CallContext, 'map' | 'session' | 'refuse'> {
 }
 
 export class SessionOpener {
-  readonly #places: SessionPlaces;
+  readonly #finder: FolderFinder;
   readonly #worktrees: SessionWorktrees;
 
   constructor(
@@ -54,7 +54,7 @@ export class SessionOpener {
   ) {
     this.#worktrees = new SessionWorktrees(core, children, options);
     core.observers.push(this.#worktrees);
-    this.#places = new SessionPlaces(children, this.#worktrees, options, core.newBudget());
+    this.#finder = new FolderFinder(children, this.#worktrees, options, core.newBudget());
   }
 
   /**
@@ -64,25 +64,25 @@ export class SessionOpener {
   async openNew(call: Call, forked?: SessionRecord): Promise<void> {
     const folder = fieldOf(call.message, 'cwd') === undefined ? forked?.cwd : undefined;
     const wanted = forked === undefined ? 'new' : { root: forked.root };
-    await this.#places.use(call, folder, wanted, async ({ workspace, place }) => {
+    await this.#finder.use(call, folder, wanted, async ({ workspace, folders }) => {
       if (forked !== undefined && workspace.root !== forked.root) throw forkElsewhere(forked.root);
-      const sent = await this.#prepare(call, workspace, place);
-      this.#make(this.#childFor(workspace), sent, place);
+      const sent = await this.#prepare(call, workspace, folders);
+      this.#make(this.#childFor(workspace), sent, folders);
     });
   }
 
   /** `session/fork`: in the child of the session that is forked. */
   async fork(call: Call, session: AgentSession): Promise<void> {
     const { child } = session;
-    const send = async (place: SessionPlace): Promise<void> =>
-      this.#make(child, await this.#prepare(call, child, place), place, session);
+    const send = async (folders: SessionFolders): Promise<void> =>
+      this.#make(child, await this.#prepare(call, child, folders), folders, session);
     if (fieldOf(call.message, 'cwd') === undefined) {
       await send(session);
       return;
     }
-    await this.#places.use(call, undefined, { root: child.root }, async ({ workspace, place }) => {
+    await this.#finder.use(call, undefined, { root: child.root }, async ({ workspace, folders }) => {
       if (workspace.root !== child.root) throw forkElsewhere(child.root);
-      await send(place);
+      await send(folders);
     });
   }
 
@@ -93,19 +93,19 @@ export class SessionOpener {
   async openKnown(call: Call, { editorId }: Session): Promise<void> {
     const { sessions } = this.core;
     const root = sessions.find(editorId)?.child.root ?? sessions.records.recall(editorId)?.root;
-    await this.#places.use(call, undefined, { root }, async ({ workspace, place }) => {
+    await this.#finder.use(call, undefined, { root }, async ({ workspace, folders }) => {
       if (canRelearn(this.core, editorId))
-        await relearn(this.core, editorId, this.children.forWorkspace(workspace), place.map);
+        await relearn(this.core, editorId, this.children.forWorkspace(workspace), folders.map);
       // An agent may have sessions of other folders, too, and knows them by other ids.
       const isLimited = this.options.host.workspaces !== undefined;
       if (isLimited && sessions.records.recall(editorId) === undefined) throw unknownSession(editorId);
-      const sent = await this.#prepare(call, workspace, place);
+      const sent = await this.#prepare(call, workspace, folders);
       const agentId = sessions.records.recall(editorId)?.agentId ?? editorId;
       const open = sessions.find(editorId);
       const child = open?.child.root === workspace.root ? open.child : this.#childFor(workspace);
-      const session = sessions.open(editorId, { ...place, agentId, child });
+      const session = sessions.open(editorId, { ...folders, agentId, child });
       this.#send(child, sent, {
-        map: place.map,
+        map: folders.map,
         session,
         bind: () => {
           session.owner.settle(session);
@@ -129,19 +129,19 @@ export class SessionOpener {
     const { sessions } = this.core;
     const { agentId, editorId, openParams } = lost;
     const { method } = call.message;
-    const { workspace, place } = await this.#places.findAgain(call.message, lost);
+    const { workspace, folders } = await this.#finder.findAgain(call.message, lost);
     const child = this.#childFor(workspace);
     const isNew = method === 'session/new';
     // An agent that counts again after its end has given the id to another session: no agent knows this one.
     const known = isNew ? undefined : sessions.of(child).byAgentId.get(agentId);
     if (known !== undefined && known.editorId !== editorId) throw unknownSession(editorId);
-    const sent = await this.#prepare(call, workspace, place);
+    const sent = await this.#prepare(call, workspace, folders);
     const isWanted = (): boolean => this.core.requests.isWanted(call.request!);
     if (!isWanted()) {
       this.#drop(sent);
       return { session: lost, failure: cancelled() };
     }
-    const at = { ...place, child, openParams };
+    const at = { ...folders, child, openParams };
     // One that is made again has its id only when that is answered.
     let session: AgentSession = isNew
       ? { ...lost, ...at }
@@ -149,7 +149,7 @@ export class SessionOpener {
     onSession(session);
     return await new Promise((resolve) =>
       this.#send(child, sent, {
-        map: place.map,
+        map: folders.map,
         session: isNew ? undefined : session,
         refuse: isNew ? (result) => noSession(method, result) : undefined,
         bind: (result) => {
@@ -185,10 +185,10 @@ export class SessionOpener {
   async #prepare(
     call: Call,
     workspace: Pick<Child, 'root' | 'identity'>,
-    place: SessionPlace,
+    folders: SessionFolders,
   ): Promise<Call> {
     const original = call.message;
-    const message = await this.mcp.prepare(original, wantedIn(call.row.params), workspace, place);
+    const message = await this.mcp.prepare(original, wantedIn(call.row.params), workspace, folders);
     return { ...call, message, original };
   }
 
@@ -220,22 +220,22 @@ export class SessionOpener {
   }
 
   /** Sends a call whose result names a session that it makes; updates of that session may come before it. */
-  #make(child: Child, call: Call, place: SessionPlace, forked?: AgentSession): void {
+  #make(child: Child, call: Call, folders: SessionFolders, forked?: AgentSession): void {
     const { early, openings } = this.core.sessions.of(child);
-    openings.push(place);
+    openings.push(folders);
     const over = (): void => {
-      openings.splice(openings.indexOf(place), 1);
+      openings.splice(openings.indexOf(folders), 1);
       if (openings.length > 0) return;
       // The agent has spoken of these and then did not open them.
       for (const each of early) this.core.sessions.close(each);
       early.clear();
     };
     this.#send(child, call, {
-      map: place.map,
+      map: folders.map,
       session: forked,
       refuse: (result) => noSession(call.message.method, result),
       bind: (result) => {
-        const opened = this.#bind(child, result, place);
+        const opened = this.#bind(child, result, folders);
         over();
         return opened;
       },
@@ -243,13 +243,13 @@ export class SessionOpener {
     });
   }
 
-  #bind(child: Child, result: Message, place: SessionPlace): AgentSession {
+  #bind(child: Child, result: Message, folders: SessionFolders): AgentSession {
     const { ids, sessions } = this.core;
     const agentId = sessionIdOf(result)!;
     const { byAgentId, early } = sessions.of(child);
     const known = byAgentId.get(agentId);
-    if (known === undefined || !early.delete(known)) return ids.openNew(child, agentId, place);
-    const session = sessions.open(known.editorId, { ...place, agentId, child });
+    if (known === undefined || !early.delete(known)) return ids.openNew(child, agentId, folders);
+    const session = sessions.open(known.editorId, { ...folders, agentId, child });
     session.owner.settle(session);
     return session;
   }
@@ -265,6 +265,6 @@ export class SessionOpener {
 /** Tells the editor what an answer says of a session's mode and options, unless the session was closed meanwhile. */
 export function tellState({ log }: Core, session: AgentSession, answer: Message, modeId?: unknown): void {
   const { child, editorId, owner } = session;
-  if (owner.openPlace === session)
+  if (owner.atAgent === session)
     tellSessionState(editorId, answer, (line) => child.deliver(line), log, modeId);
 }

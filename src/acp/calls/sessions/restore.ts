@@ -139,7 +139,7 @@ export class SessionRestorer {
         // An agent that does not answer is not waited for again and again.
         for (const setting of settings)
           if (restore.isOver || !(await this.#setAgain(session, setting))) break;
-        if (restore.isOver || owner.openPlace === session) return { session };
+        if (restore.isOver || owner.atAgent === session) return { session };
       } else if (!(failure instanceof CaiError) || failure.code !== 'AGENT_EXITED') {
         return { session, failure };
       }

@@ -196,7 +196,7 @@ export class SessionWorktrees implements SessionObserver {
   #isUsed({ worktree, openings, sessions }: Used): boolean {
     const { folder } = worktree;
     for (const each of sessions)
-      if ((each.openPlace ?? each.lost)?.child.root !== folder) sessions.delete(each);
+      if ((each.atAgent ?? each.lost)?.child.root !== folder) sessions.delete(each);
     const isServing = (child: Child): boolean => child.root === folder && !this.core.sessions.isIdle(child);
     const isHere = openings > 0 || sessions.size > 0 || this.children.all.some(isServing);
     return isHere || this.#isUsedElsewhere(worktree);

@@ -15,17 +15,17 @@ import { findCheckedWorkspace } from '../../../workspace/trust';
 import type { ProxyOptions } from '../../proxy-options';
 import type { Children } from '../../child/children';
 import type { Call, CallBudget } from '../../sessions/editor-call';
-import type { AgentSession, SessionPlace } from '../../sessions/session';
+import type { AgentSession, SessionFolders } from '../../sessions/session';
 import { isInside } from '../../../system/paths/is-inside';
 import type { SessionWorktrees, WantedWorktree } from './session-worktrees';
 
 /** What was found for a call: the workspace that its `cwd` lies in, and what its session is to have. */
 interface Found {
   readonly workspace: SessionWorkspace;
-  readonly place: SessionPlace;
+  readonly folders: SessionFolders;
 }
 
-/** A call whose place is being found, or that waits for those before it. */
+/** A call whose folders are being found, or that waits for those before it. */
 interface Turn {
   readonly cwd: string;
   readonly workspace: Promise<Workspace | undefined>;
@@ -39,7 +39,7 @@ interface Given {
   readonly isReadOnly: boolean;
 }
 
-export class SessionPlaces {
+export class FolderFinder {
   /** The look-up that is going on for each folder. */
   readonly #lookUps = new Map<string, Promise<Workspace>>();
   /** By folder, the last call that has not been sent yet: those before it are over when it is. */
@@ -98,7 +98,7 @@ export class SessionPlaces {
   async findAgain(message: Message, { roots, child }: AgentSession): Promise<Found> {
     const workspace = await this.worktrees.findAgain(await this.#lookUp(cwdOf(message)!), child.root);
     const found = await this.#find(message, workspace);
-    checkSamePins(roots, found.place.roots);
+    checkSamePins(roots, found.folders.roots);
     return found;
   }
 
@@ -119,8 +119,8 @@ export class SessionPlaces {
     // Without its own folder, the call could not be repeated.
     const openParams = cwdOf(message) === undefined ? undefined : bodyTextOf(message);
     const editorCwd = workspace.worktreeOf?.cwd;
-    const place = { roots, map: this.children.mapFor(workspace), openParams };
-    return { workspace, place: editorCwd === undefined ? place : { ...place, editorCwd } };
+    const folders = { roots, map: this.children.mapFor(workspace), openParams };
+    return { workspace, folders: editorCwd === undefined ? folders : { ...folders, editorCwd } };
   }
 
   #lookUp(cwd: string): Promise<Workspace> {
