@@ -8,7 +8,7 @@ import { ownerName } from '../../config/serve-words';
 import { CaiError } from '../../errors';
 import { servedVariable, workspacesVariable, type Host } from '../../system/host';
 import type { Log } from '../../system/log';
-import type { Closing } from './outbox';
+import type { Closing } from './client-stream';
 import { ServedConnection } from './served-connection';
 import type { Visitor } from './door/visitor';
 import type { LiveSession } from './traffic/live-session';
@@ -41,8 +41,9 @@ export class Connections {
 
   /** None is open. Fails with `CaiError` if an agent that is served does not exist. */
   constructor(private readonly options: ConnectionsOptions) {
-    for (const name of options.agents) this.#resolve(name);
-    this.#claims = new SessionClaims(serveFolder(options.host));
+    const { agents, config, host } = options;
+    for (const name of agents) resolveAgent(name, [], { agents: config.agents, host });
+    this.#claims = new SessionClaims(serveFolder(host));
     this.#sweep = setInterval(() => this.#endUnwanted(), sweepMs).unref();
   }
 
@@ -157,14 +158,6 @@ export class Connections {
       'UNSUPPORTED_AGENT',
       `this server has no agent "${name ?? ''}" for you; it has: ${list}`,
     );
-  }
-
-  #resolve(name: string): void {
-    const { config, host } = this.options;
-    resolveAgent(name, [], {
-      agents: config.agents,
-      host,
-    });
   }
 
   #endUnwanted(): void {

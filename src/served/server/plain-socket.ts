@@ -8,7 +8,7 @@ import { LineReader } from '../../rpc/line';
 import { tooLong } from '../../rpc/long-line';
 import { rpcCode } from '../../errors';
 import { endWith } from './last-words';
-import type { Outlet } from './outbox';
+import type { Outlet } from './client-stream';
 import { atMostFromClient } from './http/body';
 import type { ServedConnection } from './served-connection';
 
@@ -16,7 +16,10 @@ import type { ServedConnection } from './served-connection';
 const maxGreetingBytes = 1_024;
 const lineEnd = Buffer.from('\n');
 
-/** Resolves with the first line of a client, and what else has come; `undefined`: it sent none in time, or too much. */
+/**
+ * Resolves with the first line of a client; what else has come stays in the socket. `undefined`: it sent none in time, or
+ * too much.
+ */
 export async function firstLine(socket: Socket, limitMs: number): Promise<string | undefined> {
   return await new Promise((resolve) => {
     let received = Buffer.alloc(0);

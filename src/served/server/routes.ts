@@ -1,5 +1,5 @@
 /** What a server answers at which path, to whom it lets in. */
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../errors';
@@ -95,8 +95,9 @@ export class Routes {
   }
 
   async #serve(request: Request, response: Response, url: URL, isLocal: boolean): Promise<void> {
-    const { chat, metrics } = this.options;
+    const { metrics } = this.options;
     const { pathname, searchParams } = url;
+    const chat = pathname.startsWith(`${acpPath}/`) ? this.options.chat : undefined;
     if (pathname === '/healthz') {
       answer(response, 200, 'text/plain; charset=utf-8', 'ok\n');
     } else if (pathname === '/metrics') {
@@ -104,16 +105,12 @@ export class Routes {
       if (refusal !== undefined) this.#refuse(refusal);
       const { type, body } = await metrics.text();
       answer(response, 200, type, body);
-    } else if (pathname === acpPath) {
+    } else if (pathname === acpPath || chat !== undefined) {
       if (this.#answersPreflight(request, response, isLocal)) return;
       const visitor = this.#admit(request, isLocal);
       allowOrigin(request, response);
-      await this.#http.serve(request, response, visitor, searchParams.get('agent') ?? undefined);
-    } else if (chat !== undefined && pathname.startsWith(`${acpPath}/`)) {
-      if (this.#answersPreflight(request, response, isLocal)) return;
-      const visitor = this.#admit(request, isLocal);
-      allowOrigin(request, response);
-      await chat.serve(request, response, visitor, pathname);
+      if (chat !== undefined) await chat.serve(request, response, visitor, pathname);
+      else await this.#http.serve(request, response, visitor, searchParams.get('agent') ?? undefined);
     } else if (pathname === '/' || pathname.startsWith('/page/')) {
       await this.page.serve(request, response, pathname, isLocal);
     } else {
@@ -127,7 +124,7 @@ export class Routes {
     if (request.method !== 'OPTIONS') return false;
     this.#check(request, isLocal);
     allowOrigin(request, response);
-    (response as ServerResponse).writeHead(204, preflightHeaders);
+    response.writeHead(204, preflightHeaders);
     response.end();
     return true;
   }
@@ -182,7 +179,7 @@ function targetOf({ url = '' }: Request): URL {
 }
 
 function answer(response: Response, status: number, type: string, body: string | Buffer): void {
-  (response as ServerResponse).writeHead(status, { 'content-type': type });
+  response.writeHead(status, { 'content-type': type });
   response.end(body);
 }
 

@@ -190,15 +190,11 @@ export class Server {
       endWith(socket, `${visitor.status} ${visitor.text}\n`);
       return;
     }
-    this.options.waiting.letIn(socket);
-    this.#carry(socket, visitor);
-  }
-
-  #carry(socket: net.Socket, visitor: Visitor): void {
+    const { waiting, routes, connections, maxLineBytes } = this.options;
+    waiting.letIn(socket);
     try {
-      this.options.routes.checkGoesOn();
-      const connection = this.options.connections.open(visitor, undefined, false);
-      new PlainSocket(socket, connection, this.options.maxLineBytes);
+      routes.checkGoesOn();
+      new PlainSocket(socket, connections.open(visitor, undefined, false), maxLineBytes);
     } catch (reason) {
       endWith(socket, `${statusOf(reason)} ${messageOf(reason)}\n`);
     }

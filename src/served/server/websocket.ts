@@ -4,17 +4,18 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { WebSocketServer, type RawData, type WebSocket } from 'ws';
+import { WebSocket, WebSocketServer, type RawData } from 'ws';
+import { overLimit } from '../../rpc/byte-budget';
 import { onOneLine } from '../../rpc/white-space';
 import type { Log } from '../../system/log';
 import { closeCodes, connectionHeader, receivedHeader } from '../carried';
 import { Pulse } from '../../system/streams/pulse';
-import { type Closing, type Outlet, receivedCount } from './outbox';
+import { type Closing, type Outlet, receivedCount } from './client-stream';
 import type { ServedConnection } from './served-connection';
 import type { Connections } from './connections';
 import { bearerPrefix } from './door/request-rules';
 import type { Visitor } from './door/visitor';
-import { tellingWebSocket } from './telling-websocket';
+import { atMostFromClient } from './http/body';
 import type { Metrics } from './metrics';
 
 /** Bytes that wait in a socket, above which no more is sent. */
@@ -22,6 +23,8 @@ const maxBufferedBytes = 1024 * 1024;
 /** How long a reason may be. Source: RFC 6455, section 5.5: 125 bytes with the code. */
 const maxReasonBytes = 123;
 
+/** Source: RFC 6455, section 7.4.1. */
+const tooBig = 1009;
 /** With these a client says that it needs the connection no more; 1005 stands for a close without a code. */
 const finalCodes = [1000, 1005];
 
@@ -38,7 +41,7 @@ export class WebSockets {
   ) {
     this.#server = new WebSocketServer({
       noServer: true,
-      WebSocket: tellingWebSocket(maxFrameBytes),
+      WebSocket: withReasonForTooBig(maxFrameBytes),
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: maxFrameBytes,
@@ -141,4 +144,14 @@ class SocketOutlet implements Outlet {
       this.socket.resume();
     });
   }
+}
+
+/** The library closes for a message that is too long with nothing but a number; `maxBytes`: what one may have. */
+function withReasonForTooBig(maxBytes: number): typeof WebSocket {
+  const excess = `a message has ${overLimit(0, maxBytes, atMostFromClient)}`;
+  return class extends WebSocket {
+    override close(code?: number, reason?: string | Buffer): void {
+      super.close(code, code === tooBig ? (reason ?? excess) : reason);
+    }
+  };
 }

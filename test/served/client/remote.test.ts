@@ -8,7 +8,7 @@ import { hastened } from '../../support/hastened';
 import type { Json } from '../../support/inbox';
 import { untilIdle } from '../../support/processes';
 import { newFolder } from '../../support/temp-folder';
-import { CuttingProxy, type Cut } from './cutting-proxy';
+import { CuttingProxy } from './cutting-proxy';
 import { Editor, EditorHere } from './editor';
 import { ScriptedServer, type ServedConnection } from './scripted-server';
 
@@ -59,17 +59,6 @@ async function idle(env?: NodeJS.ProcessEnv): Promise<ServedConnection> {
   return connection;
 }
 
-/** As `start`, over a way that breaks. */
-async function startOver(nextCut: () => Cut | undefined, env: NodeJS.ProcessEnv = quiet): Promise<void> {
-  const echo = (connection: ServedConnection, { id, params }: Json): void => {
-    connection.send({ method: '_said', params: { number: id, pad: (params as Json).pad } });
-    connection.send({ id, result: {} });
-  };
-  server = new ScriptedServer({ onMessage: echo });
-  proxy = new CuttingProxy(await server.listen(), nextCut);
-  editor = new Editor([`ws://127.0.0.1:${await proxy.listen()}`], env);
-}
-
 describe('a connection', () => {
   test.each([1011, undefined])('goes on after the end of a socket with %s', async (code) => {
     const { editor, connection } = await startHere();
@@ -110,11 +99,10 @@ describe('a connection', () => {
   });
 
   test('is over after the end of a socket with 1009', async () => {
-    const code = 1009;
     const { editor, connection } = await startHere();
     const id = editor.ask('_ask');
     await connection.inbox.next('_ask');
-    connection.cut(code);
+    connection.cut(1009);
 
     expect(await editor.inbox.response(id)).toMatchObject({ error: { code: -32603 } });
     expect((await server.connection(2)).requests[0]!.headers).not.toHaveProperty('acp-connection-id');
@@ -176,13 +164,12 @@ describe('a connection', () => {
   test('goes on when the server falls silent, which pings tell', async () => {
     // The first way takes all, and brings nothing behind what opens it.
     let ways = 0;
-    await startOver(() => (++ways === 1 ? { to: Infinity, from: Infinity, silentFrom: 1 } : undefined), {
-      ...quiet,
-      ...hastened,
-    });
+    const nextCut = () => (++ways === 1 ? { to: Infinity, from: Infinity, silentFrom: 1 } : undefined);
+    server = new ScriptedServer({ onMessage: (to, message) => to.answer(message, {}) });
+    proxy = new CuttingProxy(await server.listen(), nextCut);
+    editor = new Editor([`ws://127.0.0.1:${await proxy.listen()}`], { ...quiet, ...hastened });
 
-    const id = editor.ask('_ask', { pad: 'x'.repeat(1_000) });
-    await editor.inbox.response(id);
+    await editor.request('_ask');
 
     expect(ways).toBe(2);
     expect(server.begun).toHaveLength(1);

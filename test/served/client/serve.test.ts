@@ -1,7 +1,7 @@
 /** `cai connect` and `cai serve`, as they are: an agent in a process of its own behind both. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { cai, userWith } from '../../support/cli';
 import { hastened } from '../../support/hastened';
@@ -26,11 +26,8 @@ afterEach(async () => {
   await stop();
 });
 
-/**
- * A user's server, and an editor of the same user behind a way that stays. `onServed` gets the user's configuration when
- * the server has read it.
- */
-async function start(onServed: (file: string) => void = () => undefined): Promise<void> {
+/** A user's server, and an editor of the same user behind a way that stays. */
+async function start(): Promise<void> {
   proxy = new CuttingProxy(0, () => undefined);
   const place = `127.0.0.1:${await proxy.listen()}`;
   const user = userWith(`${agent}[serve]\nhosts = ["${place}"]\n`);
@@ -39,7 +36,6 @@ async function start(onServed: (file: string) => void = () => undefined): Promis
   mkdirSync(cwd);
   env = { PATH: process.env.PATH, ...user.env, ...hastened };
   await serve();
-  onServed(user.file);
   const state = { XDG_STATE_HOME: join(home, '.local/state') };
   editor = new Editor([`ws://${place}`], { ...state, ...hastened, CAI_LOG_LEVEL: 'silent' });
 }
@@ -85,12 +81,4 @@ test('a server that is started anew ends the turn with an error, and serves the 
   const { result } = await editor.request('session/new', { cwd, mcpServers: [] });
   const next = await editor.request('session/prompt', prompt((result as Json).sessionId, 'three'));
   expect(next).toMatchObject({ result: { stopReason: 'end_turn' } });
-});
-
-test('a server whose processes all end at once is given up, with why', async () => {
-  await start((file) => writeFileSync(file, 'no TOML'));
-
-  const { error } = await editor.request('initialize', { protocolVersion: 1 });
-  expect((error as Json).message).toContain("the agent's process on the server has ended");
-  expect(await editor.ended()).toBe(11);
 });

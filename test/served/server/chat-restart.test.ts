@@ -1,11 +1,11 @@
 /** Conversations of chat panels outlive the server, and what else their sessions are lost by. */
 import { once } from 'node:events';
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeptConversations } from '../../../src/served/server/chat/kept-conversations';
+import { Tokens } from '../../../src/served/server/door';
+import { Host } from '../../../src/system/host';
 import { ChatPanel, chatsAgent, type Json } from '../../support/chat-panel';
-import { cai } from '../../support/cli';
 import { servedInEachTest, type Served } from '../../support/served';
 import { newFolder } from '../../support/temp-folder';
 import { openLog } from '../../../src/system/log';
@@ -127,9 +127,8 @@ test('what nobody may remember is not kept', async () => {
 test('two people have the same id for different conversations', async () => {
   const users = '[[serve.users]]\nname = "ann"\nagents = "all"\nworkspaces = "all"\n';
   const [server, panel] = await serve({ capabilities: both, keep: newFolder() }, users);
-  const env = { PATH: process.env.PATH, HOME: server.home };
-  const token = execFileSync(process.execPath, [cai, 'serve', 'token', 'add', 'ann'], { env, stdio: 'pipe' });
-  const authorization = `Bearer ${token.toString().trim()}`;
+  const token = await new Tokens(new Host({ HOME: server.home })).add('ann');
+  const authorization = `Bearer ${token}`;
   await panel.ask('mine');
   const answer = await new ChatPanel(server.url, { authorization }).ask('hers');
 

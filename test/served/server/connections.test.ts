@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { WebSocket } from 'ws';
 import { hastened } from '../../support/hastened';
 import { Served } from '../../support/served';
 import { StreamableClient } from '../../support/streamable';
@@ -57,14 +60,13 @@ test('are ended when nothing passes for long', async () => {
 });
 
 test('know no connection of another kind', async () => {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/acp`, { headers: server.owner });
+  const [{ headers }] = (await once(socket, 'upgrade')) as [IncomingMessage];
   const client = new StreamableClient(server);
-  await client.initialize();
-  const response = await client.send('GET', {
-    accept: 'text/event-stream',
-    'acp-connection-id': `${client.id}x`,
-  });
+  client.id = headers['acp-connection-id'] as string;
 
-  expect(response.status).toBe(404);
+  expect((await client.send('GET', { accept: 'text/event-stream' })).status).toBe(404);
+  socket.terminate();
 });
 
 test('are refused with agents that do not exist before the server listens', async () => {

@@ -1,9 +1,9 @@
 /** `cai serve` behind a real proxy that signs people in: it knows who they are, and says so in a header. */
-import { spawnSync } from 'node:child_process';
 import { createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { cai } from '../../support/cli';
+import { Tokens } from '../../../src/served/server/door';
+import { Host } from '../../../src/system/host';
 import { Editor } from '../client/editor';
 import { Served } from '../../support/served';
 
@@ -16,12 +16,14 @@ ${['ann', 'bot'].map((name) => `[[serve.users]]\nname = "${name}"\nagents = "all
 `;
 const proxy = createServer();
 let server: Served;
+let tokens: Tokens;
 let proxyToken: string;
 let url: string;
 
 beforeAll(async () => {
   server = await Served.start({ config });
-  proxyToken = newToken('sso', '--proxy');
+  tokens = new Tokens(new Host({ HOME: server.home }));
+  proxyToken = await tokens.add('sso', 'proxy');
   proxy.on('request', (asked, answer) => {
     if (people[asked.headers.authorization ?? ''] === undefined) answer.writeHead(401).end();
     else
@@ -53,13 +55,6 @@ function passedOn({ headers }: IncomingMessage): IncomingHttpHeaders {
   const name = people[headers.authorization ?? ''] ?? '';
   const own = { authorization: `Bearer ${proxyToken}`, 'x-auth-request-email': name };
   return { ...headers, host: new URL(server.url).host, ...own };
-}
-
-function newToken(...args: string[]): string {
-  const env = { PATH: process.env.PATH, HOME: server.home };
-  const { stdout, stderr } = spawnSync(process.execPath, [cai, 'serve', 'token', 'add', ...args], { env });
-  if (stdout.length === 0) throw new Error(stderr.toString());
-  return stdout.toString().trim();
 }
 
 /** As whom the page of that address shows somebody; else the status of the refusal. */
@@ -143,7 +138,7 @@ test('whom the proxy has signed in and the configuration does not name, nobody l
 test('a header that is forged says nothing, at the proxy or past it', async () => {
   const forged = { 'x-auth-request-email': 'bot' };
   const bearer = (token: string) => ({ authorization: `Bearer ${token}`, ...forged });
-  const ann = newToken('ann');
+  const ann = await tokens.add('ann');
 
   expect(await nameAt(url, { authorization: 'Bearer of-ann', ...forged })).toBe('ann');
   expect(await nameAt(server.url, forged)).toBe(401);

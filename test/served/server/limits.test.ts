@@ -3,14 +3,11 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import * as http2 from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as tls } from 'node:tls';
-import { EventEmitter, once } from 'node:events';
-import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Request } from '../../../src/served/server/door/request-rules';
-import type { Visitor } from '../../../src/served/server/door/visitor';
-import { Bodies } from '../../../src/served/server/http/body';
+import { Tokens } from '../../../src/served/server/door';
+import { Host } from '../../../src/system/host';
 import { certificate } from '../../support/certificate';
-import { cai } from '../../support/cli';
 import { hastened } from '../../support/hastened';
 import { patienceMs } from '../../support/patience';
 import { Served } from '../../support/served';
@@ -110,62 +107,11 @@ test(
   patienceMs,
 );
 
-test('the bodies that one visitor sends at a time are limited together', async () => {
-  const bodies = new Bodies(100);
-  const from = (name: string) => ({ name }) as Visitor;
-  const slow = () => Object.assign(new Body(), { headers: {} });
-  const given = [slow(), slow(), slow(), slow()] as const;
-  const [one, two, three, other] = given;
-  const reading = [one, two].map((each) => bodies.read(each as unknown as Request, from('ann')));
-  one.say(90);
-  two.say(90);
-  const third = bodies.read(three as unknown as Request, from('ann'));
-  const others = bodies.read(other as unknown as Request, from('bob'));
-  three.say(90);
-  other.say(90);
-
-  await expect(third).rejects.toMatchObject({ status: 503 });
-  for (const each of given) each.finish();
-  expect((await Promise.all([...reading, others])).map(({ length }) => length)).toEqual([90, 90, 90]);
-  // What has ended counts no more.
-  const next = slow();
-  const last = bodies.read(next as unknown as Request, from('ann'));
-  next.say(90);
-  next.finish();
-  expect((await last).length).toBe(90);
-});
-
-/** A body that comes when the test says so. */
-class Body extends EventEmitter {
-  #chunks: Buffer[] = [];
-  #isOver = false;
-
-  say(bytes: number): void {
-    this.#chunks.push(Buffer.alloc(bytes));
-    this.emit('more');
-  }
-
-  finish(): void {
-    this.#isOver = true;
-    this.emit('more');
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) yield chunk;
-      else if (this.#isOver) return;
-      else await once(this, 'more');
-    }
-  }
-}
-
 test('the last connections are for those who have none', async () => {
   const config = `[serve]\nconnections = 3\n[[serve.users]]\nname = "ann"\nagents = "all"\nworkspaces = "all"\n`;
   served = await Served.start({ config });
-  const env = { PATH: process.env.PATH, HOME: served.home };
-  const token = execFileSync(process.execPath, [cai, 'serve', 'token', 'add', 'ann'], { env, stdio: 'pipe' });
-  const ann = { authorization: `Bearer ${token.toString().trim()}` };
+  const tokens = new Tokens(new Host({ HOME: served.home }));
+  const ann = { authorization: `Bearer ${await tokens.add('ann')}` };
   const open = async (headers: Record<string, string>): Promise<number> => {
     const body = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}';
     const type = { 'content-type': 'application/json' };

@@ -2,7 +2,7 @@
 import { once, EventEmitter } from 'node:events';
 import { tmpdir } from 'node:os';
 import type { LiveSession } from '../../../src/served/server/traffic/live-session';
-import type { Closing, Outlet } from '../../../src/served/server/outbox';
+import type { Closing, Outlet } from '../../../src/served/server/client-stream';
 import { ServedConnection, type ConnectionOptions } from '../../../src/served/server/served-connection';
 import { SessionClaims } from '../../../src/served/server/traffic/session-claims';
 import { noLog, program } from '../../agent/agent-run';
@@ -94,17 +94,6 @@ function connect(options: Partial<ConnectionOptions> = {}): Made {
 function call(connection: ServedConnection, id: number, params = {}, method = 'say'): boolean {
   return connection.receive(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params })));
 }
-
-test('a client gets numbered lines, and what it sends is counted', async () => {
-  const { connection } = connect();
-  const client = new Client();
-  connection.attach(client);
-  call(connection, 1, { count: 2 });
-  await client.answer(1);
-
-  expect(client.numbers).toEqual([1, 2, 3]);
-  expect(connection.received).toBe(1);
-});
 
 test('a message that is nothing but space is counted and has no effect', async () => {
   const { connection } = connect();
@@ -250,15 +239,6 @@ test('a client that says no more has its answers, and then the process ends', as
   connection.inputIsOver();
 
   await client.answer(1);
-  expect(await ended).toBe(true);
-});
-
-test('its process ends at once when the client says so', async () => {
-  const { connection, ended } = connect();
-  const client = new Client();
-  connection.attach(client);
-  connection.detach(client, true);
-
   expect(await ended).toBe(true);
 });
 

@@ -183,30 +183,16 @@ test('answers pings with what they say', async () => {
   client.socket.close();
 });
 
-describe('a web page, which can send no header', () => {
-  const connectFrom = (origin: string, token: string): WebSocket =>
-    new WebSocket(`${server.url.replace('http', 'ws')}/acp`, [`bearer.${token}`, 'acp.v1'], { origin });
-  const owner = (): string => server.owner.authorization.replace('Bearer ', '');
+test('a web page, which can send no header, comes in by a protocol that holds its token, which is not sent back', async () => {
+  const token = server.owner.authorization.replace('Bearer ', '');
+  const url = `${server.url.replace('http', 'ws')}/acp`;
+  const client = new Client(
+    new WebSocket(url, [`bearer.${token}`, 'acp.v1'], { origin: 'https://ui.example' }),
+  );
+  await once(client.socket, 'open');
 
-  test('comes in by a protocol that holds its token, which is not sent back', async () => {
-    const client = new Client(connectFrom('https://ui.example', owner()));
-    await once(client.socket, 'open');
-
-    expect(await client.request(1, 'initialize', { protocolVersion: 1 })).toHaveProperty('result');
-    expect(client.headers['sec-websocket-protocol']).toBe('acp.v1');
-    client.socket.close(1000);
-    await client.closed;
-  });
-
-  test.each([
-    ['with another token', 'https://ui.example', 'x', 401],
-    ['that is not listed', 'https://other.example', undefined, 403],
-  ])('%s does not', async (_, origin, token, status) => {
-    const socket = connectFrom(origin, token ?? owner());
-    socket.on('error', () => undefined);
-    const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
-    socket.terminate();
-
-    expect(answer.statusCode).toBe(status);
-  });
+  expect(await client.request(1, 'initialize', { protocolVersion: 1 })).toHaveProperty('result');
+  expect(client.headers['sec-websocket-protocol']).toBe('acp.v1');
+  client.socket.close(1000);
+  await client.closed;
 });

@@ -11,7 +11,7 @@ import { maxWaitingBytes, wordsOf, type Greeting, type Link, type LinkOptions } 
 /** How long a server may take for its words about a refusal, in milliseconds. */
 const refusalMs = 3_000;
 /** How much of a server's words about a refusal is read, in characters. */
-const maxBodyBytes = 4_096;
+const maxRefusalLength = 4_096;
 
 type CreateConnection = NonNullable<ClientOptions['createConnection']>;
 
@@ -120,7 +120,7 @@ export class WebSocketLink implements Link {
     };
     response.setEncoding('utf8').on('data', (text: string) => {
       body += text;
-      if (body.length > maxBodyBytes) finish();
+      if (body.length > maxRefusalLength) finish();
     });
     response.on('close', finish);
     response.on('error', finish);

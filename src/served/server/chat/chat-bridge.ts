@@ -2,7 +2,6 @@
  * For chat panels that know no ACP, such as one that is patched into Cursor: a message is posted, the answer comes as
  * lines of JSON. A panel's conversation (`composerId`) is a session. `docs/serve.md` has the requests and lines.
  */
-import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { JsonObject } from '../../../rpc/json';
 import { messageOf } from '../../../errors';
@@ -100,14 +99,14 @@ export class ChatBridge {
       const text = jsonUnlessDeep(line);
       if (text === undefined || leaving.signal.aborted) return;
       alive.refresh();
-      (response as ServerResponse).write(`${text}\n`);
+      response.write(`${text}\n`);
       if (response.writableLength > maxUnreadBytes + this.options.maxLineBytes) response.destroy();
     };
     const alive = setTimeout(() => say({ type: 'alive' }), aliveMs).unref();
     response.on('close', () => leaving.abort());
     response.on('error', () => undefined);
-    (response as ServerResponse).writeHead(200, { 'content-type': 'application/x-ndjson' });
-    if ('flushHeaders' in response) response.flushHeaders();
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    response.flushHeaders?.();
     try {
       const stopReason = await agent.prompt(conversation, { ...message, say, left: leaving.signal });
       say({ type: 'done', stopReason });

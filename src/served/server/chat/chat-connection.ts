@@ -6,7 +6,7 @@ import { openBrace, openBracket, type JsonObject } from '../../../rpc/json';
 import { rpcCode } from '../../../errors';
 import { isObject } from '../../../system/unless';
 import { textOfError } from '../../../rpc/protocol/agent-errors';
-import type { Outlet } from '../outbox';
+import type { Outlet } from '../client-stream';
 import type { ServedConnection } from '../served-connection';
 
 /** What an agent, or the process before it, has answered instead of a result. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../rpc/json';
 import { reopenerOf } from '../../../rpc/protocol/capabilities';
 import { within } from '../../../system/time-limit';
 import { HttpError } from '../http/http-error';
-import { isElsewhere } from '../traffic/session-claims';
+import { openInAnotherServer } from '../traffic/session-claims';
 import { AgentError, type ChatConnection } from './chat-connection';
 import type { KeptConversations } from './kept-conversations';
 import { panelLine } from './panel-line';
@@ -250,7 +250,7 @@ export class Conversation {
         return;
       } catch (reason) {
         problem = messageOf(reason);
-        if (problem === isElsewhere || connection.isOver) throw reason;
+        if (problem === openInAnotherServer || connection.isOver) throw reason;
       }
     }
     const place = cwd ?? known?.cwd ?? folder;

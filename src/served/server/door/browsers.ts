@@ -1,10 +1,7 @@
 /** How browsers come in: by a ticket they get a cookie, which counts together with the key that the page alone has. */
 import { isEncrypted, type Facts, type Request } from './request-rules';
-import { Tickets, type BrowserSecrets } from './tickets';
+import { cookieMs, Tickets, type BrowserSecrets } from './tickets';
 import type { Visitor } from './visitor';
-
-/** As long as `Tickets` lets it live. */
-const cookieSeconds = 12 * 60 * 60;
 
 export class Browsers {
   readonly #tickets: Tickets;
@@ -34,7 +31,7 @@ export class Browsers {
     { place }: Facts,
   ): (BrowserSecrets & { readonly visitor: Visitor }) | undefined {
     const redeemed = this.#tickets.redeem(ticket, place);
-    return redeemed && { ...redeemed, cookie: this.#setCookie(request, redeemed.cookie, cookieSeconds) };
+    return redeemed && { ...redeemed, cookie: this.#setCookie(request, redeemed.cookie, cookieMs / 1_000) };
   }
 
   /** Browsers add cookies to what any page sends: they count for our page alone, which has the key. */

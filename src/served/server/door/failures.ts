@@ -35,8 +35,13 @@ export class Failures {
 
 /** Of IPv6 the first 64 bits, because one machine can have all addresses behind them. */
 export function networkOf(address: string): string {
-  const plain = address.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;
   const groups = ipv6Groups(plain).slice(0, 4);
   return groups.map((group) => group.toString(16)).join(':');
+}
+
+/** Of a socket: without the interface, and IPv4 as itself where the system writes it as IPv6. */
+export function plainAddress(address: string): string {
+  return address.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
 }

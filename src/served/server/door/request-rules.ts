@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { normalHost, placeText, type Place } from '../../../config/host-rules';
 import { isLoopback } from '../../../config/serve-places';
+import { plainAddress } from './failures';
 import { tokenPrefix } from './tokens';
 import type { Refusal } from './visitor';
 
@@ -110,8 +111,7 @@ function isServed({ host, port }: Place, { socket }: Request, names: Names, isLo
   const { localPort, localAddress = '' } = socket;
   const isUsual = isLocal || port === localPort;
   // No web page of somebody else can be at an address of this machine, so the one by which the request came is right.
-  const address = localAddress.split('%')[0]!.replace(/^::ffff:(?=[\d.]+$)/i, '');
-  const known = [...localNames, ...names.listens, normalHost(address)];
+  const known = [...localNames, ...names.listens, normalHost(plainAddress(localAddress))];
   if (!isLocal && isUsual && known.includes(host)) return true;
   return names.hosts.some((each) => {
     if (/:\d+$/.test(each)) return each === placeText({ host, port });

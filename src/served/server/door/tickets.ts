@@ -7,7 +7,7 @@ import { digestOf } from './tokens';
 import type { Visitor } from './visitor';
 
 const ticketMs = 5 * 60_000;
-const cookieMs = 12 * 60 * 60_000;
+export const cookieMs = 12 * 60 * 60_000;
 /** For each visitor; the oldest makes room. */
 const most = { tickets: 8, cookies: 32 };
 

@@ -1,15 +1,14 @@
 /** One stream of server-sent events: each is one message, and its id the number of it. Source: HTML, "Server-sent events". */
 import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
 import { goneSoon } from '../last-words';
-import type { Outlet } from '../outbox';
+import type { Outlet } from '../client-stream';
 import type { ServedConnection } from '../served-connection';
 
 /** How often a stream with nothing to say is kept open by a comment, in milliseconds. */
 const keepAliveMs = 15_000;
 
-/** An answer of either HTTP. */
-export type Response = ServerResponse | Http2ServerResponse;
+/** An answer of HTTP/1.1, or of HTTP/2, which has the same methods but one. */
+export type Response = Omit<ServerResponse, 'flushHeaders'> & Partial<Pick<ServerResponse, 'flushHeaders'>>;
 
 /** Carries one stream of a connection, for as long as the answer is open. */
 export class EventStream implements Outlet {
@@ -24,7 +23,7 @@ export class EventStream implements Outlet {
   ) {
     connection.check(after, name);
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
-    if ('flushHeaders' in response) response.flushHeaders();
+    response.flushHeaders?.();
     this.#keepAlive = setInterval(() => this.#write(':\n\n'), keepAliveMs).unref();
     response.on('drain', () => connection.flush(name));
     response.on('close', () => {
@@ -47,6 +46,6 @@ export class EventStream implements Outlet {
   }
 
   #write(chunk: string | Buffer): boolean {
-    return (this.response as ServerResponse).write(chunk);
+    return this.response.write(chunk);
   }
 }

@@ -8,7 +8,7 @@ import { wantedIn } from '../../../rpc/json';
 import { onOneLine } from '../../../rpc/white-space';
 import { scanCall, stringOf, type Message } from '../../../rpc/message';
 import { joined } from '../../../rpc/splice';
-import { type Outlet, receivedCount } from '../outbox';
+import { type Outlet, receivedCount } from '../client-stream';
 import type { ServedConnection } from '../served-connection';
 import type { Connections } from '../connections';
 import type { Request } from '../door/request-rules';

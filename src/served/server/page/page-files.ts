@@ -1,6 +1,5 @@
 /** How files of a page, and answers to it, are sent. */
 import { readFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
 import { packageFile } from '../../../system/files/package-file';
 import type { Request } from '../door/request-rules';
 import type { Response } from '../http/event-stream';
@@ -38,12 +37,12 @@ function securityHeaders({ headers }: Request): Readonly<Record<string, string>>
 export function sendFile(request: Request, response: Response, [name, type]: PageFile): void {
   const body = readFileSync(packageFile(`dist/page/${name}`));
   const headers = { ...securityHeaders(request), 'content-type': `${type}; charset=utf-8` };
-  (response as ServerResponse).writeHead(200, { ...headers, 'content-length': body.length });
+  response.writeHead(200, { ...headers, 'content-length': body.length });
   response.end(request.method === 'HEAD' ? '' : body);
 }
 
 export function sendJson(response: Response, value: object, cookie?: string): void {
   if (cookie !== undefined) response.setHeader('set-cookie', cookie);
-  (response as ServerResponse).writeHead(200, { 'content-type': 'application/json' });
+  response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify(value));
 }

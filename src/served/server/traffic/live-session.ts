@@ -5,7 +5,7 @@
 import { notificationLine, ownMessage, ownUpdateLine, resultLine, updateLine } from '../../../rpc/answer';
 import { bodyOf, bodyTextOf, jsonOf, type Message } from '../../../rpc/message';
 import { ended, joined, withId } from '../../../rpc/splice';
-import { Outbox, type Keeper } from '../outbox';
+import { type Keeper, KeptLines } from '../kept-lines';
 import type { CallOfSession, Home, Participant } from './participants';
 import { sharedQuestion, SharedQuestions } from './shared-questions';
 import { endingMethods, Transitions } from './transitions';
@@ -17,14 +17,14 @@ export class LiveSession {
   /** `hasJoined`: it was told that it has opened the session. */
   readonly #guests = new Map<Participant, { readonly hasJoined: boolean }>();
   /** What the agent has said and what it was asked. */
-  #history: Outbox;
+  #history: KeptLines;
   /** That is all that was said in it, as far as it is kept. */
   #hasBeginning = false;
   /** The answer to the call that has opened it, JSON text. */
   #opened: string | undefined;
   readonly #transitions: Transitions;
   /** Called when one of these is answered, or the process has the session no more. */
-  #whenChanged: (() => void)[] = [];
+  #afterTransition: (() => void)[] = [];
   /** What the agent asks. */
   readonly questions: SharedQuestions;
 
@@ -37,7 +37,7 @@ export class LiveSession {
     /** Lets other servers open it. */
     private readonly release: (() => void) | undefined,
   ) {
-    this.#history = new Outbox(keeper);
+    this.#history = new KeptLines(keeper);
     this.questions = new SharedQuestions(id);
     this.#transitions = new Transitions(() => this.#forgetHistory());
   }
@@ -63,18 +63,18 @@ export class LiveSession {
   }
 
   /** Whether the agent has a call open that opens it, has its past told again, or ends it. */
-  get isChanging(): boolean {
+  get isInTransition(): boolean {
     return !this.#transitions.areOver;
   }
 
   /** The agent gets such a call. If it has the past told, that is for its client alone. */
-  changing(call: CallOfSession): void {
+  transitionBegins(call: CallOfSession): void {
     // In a turn, what is new cannot be told from what is past.
     this.#transitions.add(call, this.isInTurn);
   }
 
   /** The agent has answered such a call, or one that makes a session. */
-  hasChanged(call: CallOfSession, answer: Message): void {
+  transitionOver(call: CallOfSession, answer: Message): void {
     if (!answer.isError) {
       const isTold = call.method === 'session/load' && this.#transitions.isNext(call);
       if (isTold || call.method === 'session/new') this.#hasBeginning = true;
@@ -90,9 +90,9 @@ export class LiveSession {
     return !this.isOpen || this.home.isStopping || this.#transitions.areInTheWayOf(guest);
   }
 
-  /** `then` is called when that may have changed. */
-  whenChanged(then: () => void): void {
-    this.#whenChanged.push(then);
+  /** `then` is called once, when that may be different. */
+  afterTransition(then: () => void): void {
+    this.#afterTransition.push(then);
   }
 
   end(): void {
@@ -151,18 +151,18 @@ export class LiveSession {
   #optionsSet(by: Participant, answer: Message): void {
     const { configOptions } = objectOf(bodyOf(answer));
     if (!Array.isArray(configOptions)) return;
-    this.#changed(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
+    this.#settingsChanged(by, { configOptions }, { sessionUpdate: 'config_option_update', configOptions });
   }
 
   /** Agents need not say so themselves. */
   #modeSet(by: Participant, currentModeId: string): void {
     const { modes } = objectOf(parsedUnlessLong(this.#opened));
     const opened = isObject(modes) ? { modes: { ...modes, currentModeId } } : {};
-    this.#changed(by, opened, { sessionUpdate: 'current_mode_update', currentModeId });
+    this.#settingsChanged(by, opened, { sessionUpdate: 'current_mode_update', currentModeId });
   }
 
   /** `opened`: what is different in the answer to whoever opens the session from now on. */
-  #changed(by: Participant, opened: object, update: object): void {
+  #settingsChanged(by: Participant, opened: object, update: object): void {
     const known = parsedUnlessLong(this.#opened);
     if (known !== undefined) this.#opened = jsonUnlessDeep({ ...objectOf(known), ...opened }) ?? this.#opened;
     const said = jsonUnlessDeep(update);
@@ -221,12 +221,12 @@ export class LiveSession {
 
   #forgetHistory(): void {
     this.#history.forget();
-    this.#history = new Outbox(this.keeper);
+    this.#history = new KeptLines(this.keeper);
     this.#hasBeginning = false;
   }
 
   #goOn(): void {
-    for (const then of this.#whenChanged.splice(0)) then();
+    for (const then of this.#afterTransition.splice(0)) then();
   }
 
   #tellAll(line: Buffer, but?: Participant): void {

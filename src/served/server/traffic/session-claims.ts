@@ -8,7 +8,7 @@ import { recordName } from '../../../system/state-folder';
 import { unlessFails } from '../../../system/unless';
 
 /** Why a session is not opened here. */
-export const isElsewhere =
+export const openInAnotherServer =
   'the session is open in another server with the same state folder: come in there, or, if that one has ended, try again in half a minute';
 
 export class SessionClaims {

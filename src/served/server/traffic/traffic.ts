@@ -1,7 +1,7 @@
 /**
  * What passes between one client and the `cai --acp` process that serves it: each line is read once, to know which
  * session it is about, and passed on as it is. What is about a session that is open in another connection of the same
- * visitor goes there: `live-session.ts` is the session there, `guest.ts` the client's part in it.
+ * visitor goes there: `live-session.ts` is the session there, `elsewhere.ts` the client's part in it.
  *
  * A request has the id of whoever has sent it: the client, the agent, or ourselves, where a guest's request goes to the
  * agent of its home, and where the agent's question goes to a guest.
@@ -13,12 +13,12 @@ import { OpenRequests } from '../../../rpc/open-requests';
 import { Scanner } from '../../../rpc/scanner';
 import { ended, joined, withId, type Line } from '../../../rpc/splice';
 import { rpcCode } from '../../../errors';
-import { Guest } from './guest';
+import { Elsewhere } from './elsewhere';
 import { LiveSession } from './live-session';
 import { endingMethods, joiningMethods } from './transitions';
 import type { CallOfSession, Home, Participant } from './participants';
-import type { Keeper } from '../outbox';
-import { isElsewhere, type SessionClaims } from './session-claims';
+import type { Keeper } from '../kept-lines';
+import { openInAnotherServer, type SessionClaims } from './session-claims';
 import { sharedQuestion } from './shared-questions';
 
 /** Calls that make a session, which their answers name. */
@@ -62,7 +62,7 @@ export class Traffic implements Home {
   /** Ids of the agent's requests that a guest has answered, and the client may still answer. */
   readonly #answeredByGuests = new Set<string>();
   /** The client in sessions of other connections. */
-  readonly #guest = new Guest(this, (line) => this.fromClient(line));
+  readonly #elsewhere = new Elsewhere(this, (line) => this.fromClient(line));
   /** Those that the client has named or was told: it cannot follow a stream of any other. */
   readonly #known = new Set<string>();
   readonly #agentScanner = new Scanner({
@@ -96,7 +96,7 @@ export class Traffic implements Home {
   fromClient(line: Buffer): void {
     const message = scanCall(line, callPlan);
     if (message.kind === 'response') {
-      if (this.#guest.answer(message) || this.#answeredByGuests.delete(message.id!)) return;
+      if (this.#elsewhere.answer(message) || this.#answeredByGuests.delete(message.id!)) return;
       this.#settle(message.id!);
       this.toAgent(ended(line));
       return;
@@ -104,13 +104,13 @@ export class Traffic implements Home {
     const id = stringOf(message, 'session');
     const session = id === undefined ? undefined : this.sessions.get(id);
     if (id !== undefined) remember(this.#known, id);
-    if (message.method === '$/cancel_request' && this.#guest.cancel(message)) return;
-    if (session !== undefined && session.home !== this && this.#guest.pass(session, message)) return;
+    if (message.method === '$/cancel_request' && this.#elsewhere.cancel(message)) return;
+    if (session !== undefined && session.home !== this && this.#elsewhere.pass(session, message)) return;
     if (message.kind === 'request') {
       const isOpened = id !== undefined && session === undefined && joiningMethods.has(message.method);
       const release = isOpened ? this.claims.take(id) : undefined;
       if (isOpened && release === undefined) {
-        this.deliver(joined(refusal(message.id!, isElsewhere)), '');
+        this.deliver(joined(refusal(message.id!, openInAnotherServer)), '');
         return;
       }
       if (isOpened) this.#add(id, release);
@@ -144,7 +144,7 @@ export class Traffic implements Home {
   /** The client is gone for good, and guests go on: what only it could answer is refused. */
   clientGone(): void {
     this.#isClientGone = true;
-    this.#guest.leaveAll();
+    this.#elsewhere.leaveAll();
     for (const { id, session } of this.#asked.all) {
       if (session?.questions.has(id) === true) continue;
       this.#asked.take(id);
@@ -154,7 +154,7 @@ export class Traffic implements Home {
 
   /** The process has ended, and the client is gone: whoever else waits for the process is told. */
   end(): void {
-    this.#guest.leaveAll();
+    this.#elsewhere.leaveAll();
     this.#isClientGone = true;
     this.isStopping = true;
     const message = 'the connection that had the session has ended: load the session again';
@@ -201,7 +201,7 @@ export class Traffic implements Home {
     if (sessionId === undefined) return;
     const session = joiningMethods.has(method) ? this.#add(sessionId) : this.#get(sessionId);
     if (method === 'session/prompt') session?.prompted(by, message);
-    else if (joiningMethods.has(method) || endingMethods.has(method)) session?.changing(call);
+    else if (joiningMethods.has(method) || endingMethods.has(method)) session?.transitionBegins(call);
   }
 
   #answerOfAgent(message: Message): void {
@@ -214,7 +214,8 @@ export class Traffic implements Home {
 
   #answered(call: OpenCall, message: Message): void {
     this.#calls.take(call.id);
-    if (openingMethods.has(call.method) || endingMethods.has(call.method)) this.#hasChanged(call, message);
+    if (openingMethods.has(call.method) || endingMethods.has(call.method))
+      this.#transitionOver(call, message);
     call.answer(message);
     if (call.sessionId !== undefined) this.#get(call.sessionId)?.answered(call, message);
   }
@@ -223,15 +224,15 @@ export class Traffic implements Home {
     return this.#calls.some(({ method }) => openingMethods.has(method));
   }
 
-  #hasChanged(call: OpenCall, answer: Message): void {
+  #transitionOver(call: OpenCall, answer: Message): void {
     const id = makingMethods.has(call.method) ? stringOf(answer, 'session') : call.sessionId;
     const isOpened = id !== undefined && openingMethods.has(call.method) && !answer.isError;
     if (isOpened) remember(this.#known, id);
     const session = id === undefined ? undefined : isOpened ? this.#add(id) : this.#get(id);
-    if (!(makingMethods.has(call.method) && session?.isOpen)) session?.hasChanged(call, answer);
+    if (!(makingMethods.has(call.method) && session?.isOpen)) session?.transitionOver(call, answer);
     // While another call opens one, the agent may have spoken of it, and has not opened it.
     for (const each of this.#isOpening ? [session] : this.#all)
-      if (each !== undefined && !each.isOpen && !each.isChanging) this.#forget(each);
+      if (each !== undefined && !each.isOpen && !each.isInTransition) this.#forget(each);
   }
 
   #question(message: Message, session: LiveSession | undefined): void {

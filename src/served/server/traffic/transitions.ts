@@ -2,7 +2,6 @@
  * Calls that open a session, have its past told again, or end it, from the moment when the agent gets them until it
  * answers. The agent takes them in this order, so what it says until an answer belongs to the first of them.
  */
-
 import type { CallOfSession, Participant } from './participants';
 
 /** Calls that open a session that exists, perhaps in another connection. */

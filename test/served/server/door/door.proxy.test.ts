@@ -1,25 +1,22 @@
 /** A proxy that signs people in names them in a header: nobody else can. */
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import { isRefusal, type Visitor } from '../../../../src/served/server/door/visitor';
-import { newFolder } from '../../../support/temp-folder';
-import { newDoor, outcome, serve, serveHttp2, users } from './served';
+import { newDoor, outcome, serve, serveHttp2, socketPath, users } from './served';
 
 const ann = { name: 'ann', agents: ['claude'], workspaces: ['/srv/shop'] };
 
 /** A door that knows a proxy, and the tokens of all. */
-async function behindProxy(path?: string, identityHeader: string | undefined = 'X-Auth-Request-Email') {
-  const { door, tokens, owner, pass } = newDoor({ isBehindProxy: true, serve: { users, identityHeader } });
+async function behindProxy() {
+  const names = { users, identityHeader: 'X-Auth-Request-Email' };
+  const { door, tokens, owner } = newDoor({ isBehindProxy: true, serve: names });
   const proxy = await tokens.add('sso', 'proxy');
   const annsOwn = await tokens.add('ann');
-  const { port, send } = await serve((request) => door.admit(request, path !== undefined), path);
+  const { port, send } = await serve((request) => door.admit(request, false));
   const knock = async (token: string, ...headers: string[]) => {
     const authorization = `Authorization: Bearer ${token}`;
-    const all = [`Host: localhost:${port || 80}`, 'Connection: close', authorization, ...headers];
+    const all = [`Host: localhost:${port}`, 'Connection: close', authorization, ...headers];
     return (await send('GET /acp HTTP/1.1', ...all)).answer;
   };
-  return { door, tokens, owner, proxy, annsOwn, pass, port, knock };
+  return { door, tokens, owner, proxy, annsOwn, knock };
 }
 
 describe('the token of a proxy', () => {
@@ -74,19 +71,6 @@ describe('the token of a proxy', () => {
 
     expect(answer).toMatchObject({ status });
     expect(JSON.stringify(answer)).not.toContain('ann');
-  });
-
-  test('lets nobody in with a control character', async () => {
-    const { proxy, port } = await behindProxy();
-    const socket = connect(port, '127.0.0.1');
-    let text = '';
-    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-    const head = `GET /acp HTTP/1.1\r\nHost: localhost:${port}\r\nAuthorization: Bearer ${proxy}\r\n`;
-
-    socket.end(`${head}X-Auth-Request-Email: ann\x01\r\nConnection: close\r\n\r\n`);
-    await once(socket, 'close');
-
-    expect(text).toMatch(/^HTTP\/1\.1 400 /);
   });
 
   test('lets in for as long as neither it is revoked nor the configuration changes', async () => {
@@ -171,8 +155,7 @@ test('the groups that the proxy names give rights, also to the tokens that their
 
 test('the header says nothing at the Unix socket, where the user needs no token', async () => {
   const { door, tokens } = newDoor({ serve: { users, identityHeader: 'X-Auth-Request-Email' } });
-  const path = join(newFolder(), 's');
-  const { send } = await serve((request) => door.admit(request, true), path);
+  const { send } = await serve((request) => door.admit(request, true), socketPath());
   const knock = async (...headers: string[]) =>
     outcome((await send('GET /acp HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers)).answer);
 

@@ -1,3 +1,4 @@
+import * as refused from '../../../support/refused-requests';
 import { newDoor, outcome, serve, socketPath, type Given } from './served';
 
 /** Sends requests with the user's token to a door that was given that; resolves with who came in, or the status. */
@@ -14,54 +15,18 @@ async function knocking(given: Given = {}, path?: string) {
 }
 
 describe('the host that a request is for', () => {
-  test.each([
+  test.each<readonly [string, number | string]>([
     ['Host: 127.0.0.1:PORT', 'owner'],
     ['Host: localhost:PORT', 'owner'],
     ['Host: LocalHost:PORT', 'owner'],
     ['host:   localhost:PORT  ', 'owner'],
     ['Host: cai.localhost:PORT', 'owner'],
-    // DNS rebinding: a page of somebody else whose name leads here now.
-    ['Host: evil.example:PORT', 421],
-    ['Host: evil.example', 421],
-    ['Host: localhost.evil.example:PORT', 421],
-    ['Host: evil.localhost:PORT', 421],
-    ['Host: 127.0.0.1.evil.example:PORT', 421],
-    // Not the address by which it came.
-    ['Host: 127.0.0.2:PORT', 421],
-    ['Host: 10.0.0.1:PORT', 421],
-    ['Host: [::1]:PORT', 421],
-    ['Host: 0.0.0.0:PORT', 421],
-    // Another port is another server.
-    ['Host: localhost', 421],
-    ['Host: localhost:80', 421],
-    ['Host: localhost:1', 421],
-    // Written so that it could be understood differently.
-    ['Host: localhost.:PORT', 400],
-    ['Host: user@localhost:PORT', 400],
-    ['Host: evil.example@localhost:PORT', 400],
-    ['Host: localhost:PORT@evil.example', 400],
-    ['Host: localhost:PORT:PORT', 400],
-    ['Host: localhost:PORT/', 400],
-    ['Host: localhost:PORT, evil.example', 400],
-    ['Host: http://localhost:PORT', 400],
-    ['Host: localhost:', 400],
-    ['Host: localhost:0', 400],
-    ['Host: localhost:99999', 400],
-    ['Host: localhost:+PORT', 400],
-    ['Host: 127.1:PORT', 400],
-    ['Host: 0x7f.0.0.1:PORT', 400],
-    ['Host: 2130706433:PORT', 400],
-    ['Host: *:PORT', 400],
-    ['Host:', 400],
-  ])('%s: %s', async (header, expected) => expect(await (await knocking()).host(header)).toBe(expected));
+    ...refused.hosts,
+  ])('%j: %s', async (header, expected) => expect(await (await knocking()).host(header)).toBe(expected));
 
-  test('is one', async () => {
-    const { host } = await knocking();
-
-    expect(await host('Host: localhost:PORT', 'Host: localhost:PORT')).toBe(400);
-    expect(await host('Host: localhost:PORT', 'hOST: evil.example')).toBe(400);
-    expect(await host('X-Host: localhost:PORT')).toBe(-400);
+  test('is named, whatever other headers say', async () => {
     const { knock } = await knocking();
+
     expect(await knock('GET /acp HTTP/1.0')).toBe(400);
     expect(await knock('GET /acp HTTP/1.0', 'X-Forwarded-Host: localhost:PORT', 'Host: evil.example')).toBe(
       421,
@@ -111,38 +76,19 @@ describe('the host that a request is for', () => {
 describe('the page that sends a request', () => {
   const origins = ['https://editor.example.com', 'http://localhost:3000'];
 
-  test.each([
-    [['Origin: http://localhost:PORT'], 'owner'],
-    [['Origin: https://editor.example.com'], 'owner'],
-    [['Origin: https://editor.example.com', 'Sec-Fetch-Site: cross-site'], 'owner'],
-    [['Origin: http://localhost:3000', 'Sec-Fetch-Site: same-site'], 'owner'],
-    [['Sec-Fetch-Site: same-origin'], 'owner'],
-    [['Sec-Fetch-Site: none'], 'owner'],
-    [['Origin: null'], 403],
-    [['Origin:'], 403],
-    [['Origin: https://localhost:PORT'], 403],
-    [['Origin: http://localhost'], 403],
-    [['Origin: http://127.0.0.1:PORT'], 403],
-    [['Origin: http://localhost:PORT.evil.example'], 403],
-    [['Origin: http://localhost:PORT/'], 403],
-    [['Origin: HTTP://localhost:PORT'], 403],
-    [['Origin: http://localhost:PORT http://evil.example'], 403],
-    [['Origin: https://editor.example.com.evil.example'], 403],
-    [['Origin: http://editor.example.com'], 403],
-    [['Origin: file://'], 403],
-    [['Origin: http://evil.example', 'Sec-Fetch-Site: same-origin'], 403],
-    [['Sec-Fetch-Site: cross-site'], 403],
-    [['Sec-Fetch-Site: same-site'], 403],
-    [['Sec-Fetch-Site: Same-Origin'], 403],
-    [['Sec-Fetch-Site: '], 403],
-    [['Origin: http://localhost:PORT', 'Origin: http://localhost:PORT'], 400],
-    [['Origin: http://localhost:PORT', 'origin: http://evil.example'], 400],
-    [['Sec-Fetch-Site: same-origin', 'Sec-Fetch-Site: cross-site'], 400],
+  test.each<readonly [string, number | string]>([
+    ['Origin: http://localhost:PORT', 'owner'],
+    ['Origin: https://editor.example.com', 'owner'],
+    ['Origin: https://editor.example.com\r\nSec-Fetch-Site: cross-site', 'owner'],
+    ['Origin: http://localhost:3000\r\nSec-Fetch-Site: same-site', 'owner'],
+    ['Sec-Fetch-Site: same-origin', 'owner'],
+    ['Sec-Fetch-Site: none', 'owner'],
+    ...refused.pages,
   ])('%j: %s', async (headers, expected) => {
     const { host } = await knocking({ serve: { origins } });
 
-    expect(await host('Host: localhost:PORT', ...headers)).toBe(expected);
-    expect(await host('Host: localhost:PORT', ...headers, 'Upgrade: websocket', 'Connection: Upgrade')).toBe(
+    expect(await host('Host: localhost:PORT', headers)).toBe(expected);
+    expect(await host('Host: localhost:PORT', headers, 'Upgrade: websocket', 'Connection: Upgrade')).toBe(
       expected,
     );
   });
@@ -201,15 +147,5 @@ describe('the form of a request', () => {
 
     expect(await host('Host: localhost:PORT', `authorization: Bearer ${owner}`)).toBe(400);
     expect(await host('Host: localhost:PORT', 'authorization: Bearer wrong')).toBe(400);
-  });
-
-  test('has one length, which node sees to as it comes', async () => {
-    const { host } = await knocking();
-
-    expect(await host('Host: localhost:PORT', 'Content-Length: 0', 'Transfer-Encoding: chunked')).toBe(-400);
-    expect(await host('Host: localhost:PORT', 'Content-Length: 0', 'Content-Length: 0')).toBe(-400);
-    expect(await host('Host: localhost:PORT', 'Transfer-Encoding: chunked, identity')).toBe(-400);
-    expect(await host('Host: localhost:PORT', ' folded: line')).toBe(-400);
-    expect(await host('Host: localhost:PORT', 'X : y')).toBe(-400);
   });
 });

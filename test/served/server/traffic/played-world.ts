@@ -3,7 +3,7 @@
  * updates have numbers, so that it is known who has got them. Its methods throw where a rule is broken.
  */
 import type { Line } from '../../../../src/rpc/splice';
-import { Keeper, type KeepLimits, type Outbox } from '../../../../src/served/server/outbox';
+import { Keeper, type KeepLimits, type KeptLines } from '../../../../src/served/server/kept-lines';
 import type { LiveSession } from '../../../../src/served/server/traffic/live-session';
 import { Traffic } from '../../../../src/served/server/traffic/traffic';
 
@@ -51,16 +51,16 @@ export interface Call extends Request {
 }
 
 class CountingKeeper extends Keeper {
-  readonly kept = new Set<Outbox>();
+  readonly kept = new Set<KeptLines>();
 
-  override added(outbox: Outbox, line: Buffer): void {
-    this.kept.add(outbox);
-    super.added(outbox, line);
+  override added(lines: KeptLines, line: Buffer): void {
+    this.kept.add(lines);
+    super.added(lines, line);
   }
 
-  override forget(outbox: Outbox): void {
-    this.kept.delete(outbox);
-    super.forget(outbox);
+  override forget(lines: KeptLines): void {
+    this.kept.delete(lines);
+    super.forget(lines);
   }
 }
 
@@ -115,7 +115,7 @@ const openingMethods = ['session/new', 'session/fork', ...joiningMethods];
 const endingMethods = ['session/close', 'session/delete'];
 
 /** A call that opens or ends a session that has an id, which a process does in the order of the calls. */
-function isChanging({ method }: { readonly method: string }): boolean {
+function isTransition({ method }: { readonly method: string }): boolean {
   return [...joiningMethods, ...endingMethods].includes(method);
 }
 
@@ -202,12 +202,13 @@ export class World {
 
   /** A process answers; what comes earlier and opens or ends the same session is answered before. */
   answer(process: Connection, chosen: Call, outcome: 'error' | { readonly result: unknown }): void {
-    const next = () => process.calls.find((each) => isChanging(each) && each.sessionId === chosen.sessionId);
-    const call = isChanging(chosen) ? next()! : chosen;
+    const next = () =>
+      process.calls.find((each) => isTransition(each) && each.sessionId === chosen.sessionId);
+    const call = isTransition(chosen) ? next()! : chosen;
     process.calls.splice(process.calls.indexOf(call), 1);
     this.#answer(process, call, outcome);
     const begun = next();
-    if (isChanging(call) && begun !== undefined) this.#begin(process, begun);
+    if (isTransition(call) && begun !== undefined) this.#begin(process, begun);
   }
 
   #answer(process: Connection, call: Call, outcome: 'error' | { readonly result: unknown }): void {
@@ -313,7 +314,7 @@ export class World {
 
   #hearers(process: Connection, sessionId: string): Set<Connection> {
     const followers = this.#followers(process, sessionId);
-    const [load] = process.calls.filter((call) => isChanging(call) && call.sessionId === sessionId);
+    const [load] = process.calls.filter((call) => isTransition(call) && call.sessionId === sessionId);
     if (load?.method !== 'session/load' || load.isMixed) return followers;
     return new Set([load.from].filter((each) => each === process || !this.#requests.get(load.n)!.isVoid));
   }
@@ -338,7 +339,7 @@ export class World {
     hearers.delete(from);
     // Others who have waited as well join and leave at the same moment.
     const hasWaited = ({ open }: Connection) =>
-      [...open.values()].some((each) => isChanging(each) && each.sessionId === sessionId);
+      [...open.values()].some((each) => isTransition(each) && each.sessionId === sessionId);
     const unclear = n === this.#calling ? [] : this.all.filter(hasWaited);
     this.#checks.push(() => this.#expectHeard(n, hearers, unclear));
   }
@@ -367,7 +368,7 @@ export class World {
     const call = { ...request, id, opens, hadIt: false, isMixed };
     process.calls.push(call);
     if (opens !== '') process.has.set(opens, []);
-    if (isChanging(call) && !others.some(isChanging)) this.#begin(process, call);
+    if (isTransition(call) && !others.some(isTransition)) this.#begin(process, call);
   }
 
   /** The process turns to a call that opens or ends a session. */

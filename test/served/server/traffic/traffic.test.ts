@@ -2,10 +2,9 @@
 import { OpenRequests } from '../../../../src/rpc/open-requests';
 import type { Line } from '../../../../src/rpc/splice';
 import type { LiveSession } from '../../../../src/served/server/traffic/live-session';
-import { Keeper } from '../../../../src/served/server/outbox';
+import { Keeper } from '../../../../src/served/server/kept-lines';
 import { SessionClaims } from '../../../../src/served/server/traffic/session-claims';
 import { Traffic } from '../../../../src/served/server/traffic/traffic';
-
 import { newFolder } from '../../../support/temp-folder';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -129,7 +128,7 @@ test.each([
   const forgotten = jest.spyOn(both.home.keeper, 'forget');
   end(both);
 
-  expect(forgotten.mock.calls.flatMap(([outbox]) => outbox.lines.map(String))).toEqual([
+  expect(forgotten.mock.calls.flatMap(([kept]) => kept.lines.map(String))).toEqual([
     JSON.stringify(rpc(says('long'))),
   ]);
 });
@@ -445,11 +444,10 @@ test.each([
 });
 
 test('a mode is set where the session was opened with null', () => {
-  const result = 'null';
   const sessions = new Map<string, LiveSession>();
   const [home, guest] = [new Side(sessions), new Side(sessions)];
   home.client(loads(1));
-  home.traffic.fromAgent(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`));
+  home.traffic.fromAgent(Buffer.from('{"jsonrpc":"2.0","id":1,"result":null}'));
   home.client({ id: 'm', method: 'session/set_mode', params: { sessionId: 's', modeId: 'plan' } });
   home.process({ id: 'm', result: {} });
   guest.client(loads(2, 'session/resume'));

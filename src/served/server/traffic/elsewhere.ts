@@ -1,4 +1,4 @@
-/** What one client does in the sessions of other connections. */
+/** What one client does elsewhere: in the sessions of other connections. */
 import { CaiError } from '../../../errors';
 import { cancelLine, errorLine, resultLine, rpcErrorOf } from '../../../rpc/answer';
 import { fieldOf, jsonOf, type Message } from '../../../rpc/message';
@@ -12,7 +12,7 @@ import type { Home, Participant } from './participants';
 const maxWaitingBytes = 16 * 1024 * 1024;
 const maxWaitingMessages = 1_000;
 
-export class Guest {
+export class Elsewhere {
   /** The sessions that it follows, or has followed. */
   readonly #joined = new Set<LiveSession>();
   /** Its open requests in these, by its ids; `id` is the one that their home has given them. */
@@ -81,7 +81,7 @@ export class Guest {
     const waiting = this.#waiting.get(session) ?? [];
     if (!this.#waiting.has(session)) {
       this.#waiting.set(session, waiting);
-      session.whenChanged(() => {
+      session.afterTransition(() => {
         if (this.#waiting.delete(session)) for (const { line } of waiting) this.again(line);
       });
     }
