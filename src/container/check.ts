@@ -1,7 +1,9 @@
 /** Whether a container is still what its labels say it was made as. */
 import { CaiError } from '../errors';
 import type { ContainerInfo } from './engine/container-info';
-import { label, mountText, type Recorded, type Settings } from './spec/spec';
+import { label, type Recorded } from './spec/labels';
+import { mountText } from './spec/mounts/mounts';
+import type { Settings } from './spec/spec';
 import { quoted } from '../system/quoted';
 import { objectIn } from '../system/unless';
 

@@ -24,7 +24,7 @@ export type Action =
   /** Find or build the image. This comes before a removal: without an image the old container stays. */
   | { readonly kind: 'get image' }
   | { readonly kind: 'make' }
-  /** `maker`: another process has just made it and will start it, or has died at that. */
+  /** `started by its maker`: another process has just made it and will start it, or has died at that. */
   | { readonly kind: 'wait'; readonly until: 'removed' | 'started by its maker' }
   /** Remove it, so that another can be made. `because` is told to the user, who may have asked for it. */
   | { readonly kind: 'replace'; readonly because: Change | 'asked for' | 'dead' }
@@ -33,11 +33,11 @@ export type Action =
   | { readonly kind: 'use'; readonly despite: readonly Change[] }
   | {
       readonly kind: 'refuse';
-      readonly because: 'not as made' | 'paused' | 'ends at once' | 'folder' | 'switched';
+      readonly because: 'not as made' | 'paused' | 'ends at once' | Refused;
     };
 
 /** The differences, from the gravest on, and what each means for a container in which commands run. */
-const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
+const whileBusy = {
   // A command would run in another folder than the one that has the name now.
   folder: 'refuse',
   settings: 'tell',
@@ -45,7 +45,10 @@ const whileBusy: Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>> = {
   lost: 'tell',
   // What came into being in a turn is told where the turn ends.
   more: 'ignore',
-};
+} as const satisfies Readonly<Record<Change, 'refuse' | 'tell' | 'ignore'>>;
+
+type Refused = { [C in Change]: (typeof whileBusy)[C] extends 'refuse' ? C : never }[Change];
+const isRefused = (change: Change): change is Refused => whileBusy[change] === 'refuse';
 
 type Known = Readonly<Record<'isFresh' | 'hasImage' | 'hasStarted', boolean>>;
 
@@ -70,7 +73,7 @@ export function decide(found: FoundContainer, known: Known): Action {
     if (isBusy === undefined) return { kind: 'look', at: 'isBusy' };
     if (!isBusy) return replace(gravest, known);
     // Commands run in it, and nothing ends them.
-    const because = (['folder', 'switched'] as const).find((change) => changes.has(change));
+    const because = all.find(isRefused);
     if (because !== undefined) return { kind: 'refuse', because };
     return { kind: 'use', despite: all.filter((change) => whileBusy[change] === 'tell') };
   }

@@ -8,22 +8,14 @@ import type { Engine, InnerEntry, InnerFiles, Labels } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import { imageLabel } from './image/image-tag';
 import { containerUser } from './spec/container-user';
-import { containerFiles, mountIdentities } from './spec/files';
+import { containerFiles, mountIdentities, systemCaFile } from './spec/files';
+import { label, volumeLabels, workspaceLabels } from './spec/labels';
+import { allBinds, folderMounts } from './spec/mounts/mounts';
+import { identifiedByInode, identifiedFor } from './spec/mounts/shared-folders';
+import { copyVolumeName, dataVolumeName } from './spec/names';
 import { nodeHeaders } from './spec/node-headers';
 import { planOf } from './spec/plan';
-import { identifiedByInode, identifiedFor, notShared, notSharedStatus } from './spec/shared-folders';
-import {
-  allBinds,
-  copyVolumeName,
-  dataVolumeName,
-  folderMounts,
-  label,
-  type ContainerUser,
-  type Settings,
-  systemCaFile,
-  volumeLabels,
-  workspaceLabels,
-} from './spec/spec';
+import type { ContainerUser, Settings } from './spec/spec';
 import { newHostKey } from './ssh/keys';
 import { quoted } from '../system/quoted';
 
@@ -157,35 +149,4 @@ async function failureOf(
   if (isGoing(await engine.inspectContainer(id))) return undefined;
   const what = `the container ${name} cannot be started: ${messageOf(reason)}`;
   return known ?? new CaiError('CONTAINER_START', what, undefined, { cause: reason });
-}
-
-/** What to tell of a container that has ended before anything could run in it. */
-export async function endedAtOnce(engine: Engine, info: ContainerInfo): Promise<CaiError> {
-  const { id, name, exitCode } = info;
-  const log = (await engine.logsTail(id, 5)).trim();
-  if (exitCode === notSharedStatus) return notShared((await engine.about()).machine, info, log);
-  const what = `the container ${name} ended with status ${exitCode} as soon as it was started`;
-  const why = log === '' ? '; ' : `:\n${log}\n`;
-  const remedy = 'recreate it with --fresh; if that does not help, "cai build" rebuilds the image';
-  return new CaiError('CONTAINER_START', `${what}${why}${remedy}`);
-}
-
-/** A connection and a command on it need that many at once. */
-const neededProcesses = 8;
-
-/**
- * What to say when a container cannot be reached, or starts nothing, because its limit of processes is used up;
- * `undefined`: it is not, or the engine does not tell.
- */
-export async function noRoomIn(
-  engine: Pick<Engine, 'inspectContainer' | 'processCount'>,
-  { id, name }: { readonly id: string; readonly name: string },
-  cause: unknown,
-): Promise<CaiError | undefined> {
-  const asking = Promise.all([engine.processCount(id), engine.inspectContainer(id)]);
-  const [count, info] = await asking.catch(() => []);
-  const limit = info?.rights.pids ?? 0;
-  if (count === undefined || limit === 0 || limit - count >= neededProcesses) return undefined;
-  const what = `the container ${name} has no room for another process (${count} of ${limit}): end its commands, if need be all with "cai stop", or raise container.pids in the configuration`;
-  return new CaiError('SSH_CONNECT', what, undefined, { cause });
 }

@@ -4,7 +4,7 @@ import { CaiError } from '../errors';
 import { isRunning } from '../system/process-identity';
 import type { ContainerInfo } from './engine/container-info';
 import type { Engine } from './engine/engine';
-import { label } from './spec/spec';
+import { label } from './spec/labels';
 
 /** So long is waited for the same, in milliseconds. A pod may take 30 s to end. */
 const mostMs = 90_000;

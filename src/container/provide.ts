@@ -3,17 +3,20 @@ import { CaiError } from '../errors';
 import { commandWord, quoted } from '../system/quoted';
 import { tamperingOf } from './check';
 import { decide, type Action, type FoundContainer } from './decide';
+import { endedAtOnce } from './endings';
 import type { ContainerInfo } from './engine/container-info';
 import { countCommands } from './engine/container-processes';
 import type { Engine } from './engine/engine';
 import type { ImageInfo } from './engine/engine-info';
 import type { Progress } from './image/progress';
-import { endedAtOnce, makeContainer, startContainer, type MakeRequest } from './make';
+import { makeContainer, startContainer, type MakeRequest } from './make';
 import { isLeftUnfinished, Patience } from './patience';
 import { changesOf, lostIn, replacedRoot, type Change } from './spec/changes';
 import { startWithinLimit, type ServedLimit } from './served-limit';
 import { ownerOf, provideServices, removeWithServices } from './services';
-import { containerName, label, type Named, type Settings } from './spec/spec';
+import { label } from './spec/labels';
+import { containerName, type Named } from './spec/names';
+import type { Settings } from './spec/spec';
 import { SshConnection } from './ssh/ssh';
 
 interface ContainerRequest extends MakeRequest, ServedLimit {
@@ -119,13 +122,8 @@ class Provision {
     const { settings, tell } = this.request;
     for (const change of despite) tell(noticeOf(change, info, settings));
     const providing = provideServices(this.engine, info, despite.length > 0, this.request);
-    if (
-      (await this.#unlessChanged(
-        info,
-        providing.then(() => true),
-      )) === undefined
-    )
-      return undefined;
+    const provided = providing.then(() => true);
+    if ((await this.#unlessChanged(info, provided)) === undefined) return undefined;
     const { [label.hostKey]: hostKey = '', [label.authority]: authority } = info.labels;
     const isNew = this.#isMade || this.#hasStarted;
     return { ...info, hostKey, authority, devcontainer: info.labels[label.devcontainer], isNew };

@@ -23,7 +23,8 @@ import {
   type Owner,
   type Service,
 } from './spec/service';
-import { label, type Settings } from './spec/spec';
+import { label } from './spec/labels';
+import type { Settings } from './spec/spec';
 
 interface ServicesRequest {
   readonly settings: Settings;

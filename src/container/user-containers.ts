@@ -1,7 +1,9 @@
 /** The containers and volumes that `cai` has made for one user. Others do not exist for it. */
 import type { Engine } from './engine/engine';
 import { servicesIn, serviceVolume } from './spec/service';
-import { dataFolder, isCopyVolume, isFolderVolume, label, type Recorded } from './spec/spec';
+import { label, type Recorded } from './spec/labels';
+import { dataFolder } from './spec/mounts/mounts';
+import { isCopyVolume, isFolderVolume } from './spec/names';
 import { objectIn } from '../system/unless';
 
 export interface OwnContainer {

@@ -1,7 +1,7 @@
 import { tamperingOf } from '../../src/container/check';
 import type { ContainerInfo } from '../../src/container/engine/container-info';
 import { seccompProfile } from '../../src/container/engine/seccomp';
-import { label } from '../../src/container/spec/spec';
+import { label } from '../../src/container/spec/labels';
 import { containerInfo } from './given';
 
 const check = (info: ContainerInfo): void => {

@@ -5,7 +5,7 @@ import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { connectTo, lookAhead, provideContainer } from '../../src/container/provide';
 import type { ImageInfo } from '../../src/container/engine/engine-info';
 import { openProgress } from '../../src/container/image/progress';
-import { label } from '../../src/container/spec/spec';
+import { label } from '../../src/container/spec/labels';
 import { CaiError } from '../../src/errors';
 import { circumstances, containerInfo, settings } from './given';
 

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine } from '../../src/container/engine/engine';
 import { startWithinLimit } from '../../src/container/served-limit';
-import { label } from '../../src/container/spec/spec';
+import { label } from '../../src/container/spec/labels';
 import { Host } from '../../src/system/host';
 import { processStat } from '../../src/system/process-identity';
 import { recordName } from '../../src/system/state-folder';

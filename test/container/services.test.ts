@@ -3,7 +3,7 @@ import type { ContainerInfo } from '../../src/container/engine/container-info';
 import type { ContainerPlan, Engine } from '../../src/container/engine/engine';
 import { openProgress } from '../../src/container/image/progress';
 import { ownerOf, provideServices, removeWithServices, stopWithServices } from '../../src/container/services';
-import { label } from '../../src/container/spec/spec';
+import { label } from '../../src/container/spec/labels';
 import { circumstances, containerInfo, settings } from './given';
 
 const services = [{ name: 'db', image: 'postgres', env: [], after: [], ends: false, memoryBytes: 2 ** 28 }];

@@ -2,7 +2,7 @@
 import type { Host } from '../../system/host';
 import type { Engine } from '../../container/engine/engine';
 import { removeWithServices } from '../../container/services';
-import { isOfOneWorkspace } from '../../container/spec/spec';
+import { isOfOneWorkspace } from '../../container/spec/names';
 import {
   ownContainers,
   ownVolumes,

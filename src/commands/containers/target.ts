@@ -4,9 +4,7 @@ import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../system/host';
 import { resolveAgent, type AgentCommand } from '../../agent/catalog';
-import { endedBy } from '../../agent/agent-end';
-import { diskFullStatus, diskRemedy } from '../../container/ssh/inside';
-import { killedStatus, type ContainerInfo } from '../../container/engine/container-info';
+import { endedAtOnce, explained, isUnreached, noRoomIn } from '../../container/endings';
 import type { Engine } from '../../container/engine/engine';
 import { findEngine } from '../../container/engine/find-engine';
 import type { ImageInfo } from '../../container/engine/engine-info';
@@ -15,7 +13,6 @@ import { imageNotice, provideImage } from '../../container/image/image';
 import { imageRequestOf, type ImageRequest } from '../../container/image/image-request';
 import { imageTagOf } from '../../container/image/image-tag';
 import { clientKey } from '../../container/ssh/keys';
-import { endedAtOnce, noRoomIn } from '../../container/make';
 import {
   connectTo,
   lookAhead,
@@ -59,13 +56,6 @@ export const targetOptions = [
   ['--writable', 'let commands change protected files, such as .git/config and .vscode'],
   common.quiet,
 ] as const;
-
-/** How long the removal of a container may take after that, in milliseconds. */
-const removalMs = 500;
-/** How long after a connection was lost the end of its container may become known, in milliseconds. */
-const endNoticeMs = 2_000;
-/** How long the engine may take to tell why it has ended, in milliseconds: what hangs is told within 30 s in all. */
-const explainMs = 8_000;
 
 /** What a container is to be, and where; all commands without a workspace share one. */
 export interface Wanted {
@@ -172,7 +162,7 @@ export class Target {
       return entered;
     } catch (reason) {
       await entered.connection.end();
-      throw await this.explain(reason, entered.container);
+      throw await explained(reason, this.wanted.engine, entered.container);
     }
   }
 
@@ -183,39 +173,16 @@ export class Target {
     try {
       return { container: first, connection: await this.#connectTo(first) };
     } catch (reason) {
-      if (!isLost(reason)) throw reason;
+      if (!isUnreached(reason)) throw reason;
       const container = await this.open();
       if (container.id === first.id && container.startedAt === first.startedAt)
         throw (await noRoomIn(engine, first, reason)) ?? reason;
       const connection = await this.#connectTo(container).catch(async (again: unknown) => {
-        const info = isLost(again) ? await engine.inspectContainer(container.id) : undefined;
+        const info = isUnreached(again) ? await engine.inspectContainer(container.id) : undefined;
         throw info === undefined || info.isRunning ? again : await endedAtOnce(engine, info);
       });
       return { container, connection };
     }
-  }
-
-  /** What was thrown while a command ran; if its container has ended and the engine is still there, that and why. */
-  async explain(reason: unknown, { name, id }: RunningContainer): Promise<unknown> {
-    if (!isLost(reason)) return reason;
-    const unknown = sleep(explainMs, 'unknown' as const, { ref: false });
-    const info = await Promise.race([this.#ended(id).catch(() => 'unknown' as const), unknown]);
-    if (info === 'unknown') return reason;
-    if (info?.isRunning === true) return (await noRoomIn(this.wanted.engine, info, reason)) ?? reason;
-    const code = info === undefined ? 'CONTAINER_NOT_FOUND' : 'CONTAINER_START';
-    const why = info === undefined ? 'was removed' : endingOf(info);
-    return new CaiError(code, `the container ${name} ${why}`, undefined, { cause: reason });
-  }
-
-  /** A container that no longer answers, as it is once the engine has had time to hear that it has ended. */
-  async #ended(id: string): Promise<ContainerInfo | undefined> {
-    const { engine } = this.wanted;
-    await Promise.race([engine.waitContainer(id).catch(() => undefined), sleep(endNoticeMs)]);
-    const info = await engine.inspectContainer(id);
-    if (info?.exitCode !== killedStatus || info.isOomKilled) return info;
-    // One that is removed is killed first.
-    await sleep(removalMs);
-    return await engine.inspectContainer(id);
   }
 
   /** The container that is there does not need the registry from which its image came. */
@@ -258,20 +225,6 @@ export class Target {
 
 /** How often a container is looked at while it does not answer, in milliseconds; most answer before. */
 const endCheckMs = 250;
-
-function isLost(reason: unknown): reason is CaiError {
-  return reason instanceof CaiError && reason.code === 'SSH_CONNECT';
-}
-
-/** Why a container has ended. Its keeper ends with 0 when it is told to end. */
-function endingOf({ isOomKilled, exitCode, endedBecause }: ContainerInfo): string {
-  if (endedBecause !== undefined)
-    return `was ended by the engine (${endedBecause}): the next command makes another one`;
-  if (isOomKilled) return 'was killed for using too much memory: raise container.memory in the configuration';
-  if (exitCode === 0) return 'was stopped';
-  if (exitCode !== diskFullStatus) return endedBy(exitCode);
-  return `was ended, because it has used up its disk budget and something went on writing: ${diskRemedy}`;
-}
 
 /** The agent of that name, or the default of the configuration at `root`. Fails with `USAGE` for an unknown one. */
 export function chosenAgent(

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { noRights } from '../../container/engine/container-info';
 import { NoWall, type Allowances, type ContainerPlan, type Engine } from '../../container/engine/engine';
 import { containerUser } from '../../container/spec/container-user';
-import { ownerLabels } from '../../container/spec/spec';
+import { ownerLabels } from '../../container/spec/labels';
 import { messageOf } from '../../errors';
 import { ok, warn, need, type Facts, type Finding } from './checks';
 

@@ -1,5 +1,5 @@
 /** What a service beside the container of an agent has printed last, as its engine keeps it. */
-import { label } from '../../container/spec/spec';
+import { label } from '../../container/spec/labels';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
 import { printable, quoted } from '../../system/quoted';

@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { Option } from 'commander';
 import type { Host } from '../../system/host';
 import { statusLine, type AgentStatus } from '../../rpc/status';
+import { explained } from '../../container/endings';
 import { endingMs, localhost, offerPort, type HostAddress } from '../../container/ssh/host-port';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError } from '../../errors';
@@ -57,7 +58,7 @@ async function bridge(
     if (program !== undefined) await program.listen(connection, target.wanted.settings);
     else await offerPort(connection, address!, { tell: notice, patienceMs: endingMs });
     tell({ kind: 'started' });
-    throw await target.explain(await connection.lost, opened.container);
+    throw await explained(await connection.lost, target.wanted.engine, opened.container);
   };
   try {
     return await Promise.race([serve(), unwanted.then(() => 0)]);

@@ -5,16 +5,11 @@ import type { Duplex } from 'node:stream';
 import type { Host } from '../../system/host';
 import { watchCommand } from '../../container/ssh/agent-watch';
 import { Option } from 'commander';
-import {
-  diskRemedy,
-  diskWarning,
-  isDiskUsedUp,
-  memoryKills,
-  shortageWarning,
-} from '../../container/ssh/inside';
+import { explained, whyKilled } from '../../container/endings';
 import { killedStatus } from '../../container/engine/container-info';
 import { commandEnvironment, type Variables } from '../../container/environment';
 import { openHostPorts } from '../../container/ssh/host-port';
+import { diskWarning, shortageWarning } from '../../container/ssh/limit-warnings';
 import { relay } from '../../container/ssh/relay';
 import type { RemoteProcess } from '../../container/ssh/remote-process';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -149,13 +144,14 @@ async function runIn(
       tellOf(remote, connection, status, settings.diskBytes);
     }
     if (terminal !== undefined) useTerminal(remote, host);
-    // From here on `relay` deals with a stdout that has no reader.
+    // Until here `endWithReader` (main.ts) ends us where nobody reads stdout; from here on the command is ended first.
     process.stdout.removeAllListeners('error');
     const ended = await relay(remote, process, guard.link);
-    if (ended === killedStatus) await explainKill(connection, settings.diskBytes);
+    const why = ended === killedStatus ? await whyKilled(connection, settings.diskBytes) : undefined;
+    if (why !== undefined) tell(why);
     return ended;
   } catch (reason) {
-    throw await target.explain(reason, container);
+    throw await explained(reason, target.wanted.engine, container);
   } finally {
     if (options.tty === true) process.stdin.setRawMode(false);
     await beside?.close().catch(() => undefined);
@@ -171,7 +167,7 @@ async function runIn(
 /** When the command begins to be watched, in milliseconds: its start has the processors to itself. */
 const watchAfterMs = 2_000;
 
-/** Tells the program that started us what the command cannot say itself. `diskBytes`: as for `explainKill`. */
+/** Tells the program that started us what the command cannot say itself. `diskBytes`: as for `whyKilled`. */
 function tellOf(
   command: RemoteProcess,
   connection: SshConnection,
@@ -238,18 +234,3 @@ function useTerminal(remote: RemoteProcess, host: Host): void {
 }
 
 const windowSize = () => ({ columns: process.stdout.columns, rows: process.stdout.rows });
-
-/** Neither the kernel nor the keeper tells the command why. `diskBytes`: the container's budget, if it has one. */
-async function explainKill(connection: SshConnection, diskBytes: number | undefined): Promise<void> {
-  if (diskBytes !== undefined && (await isDiskUsedUp(connection))) {
-    tell(
-      `the command was killed, because the container has used up its disk budget and the command went on writing: ${diskRemedy}`,
-    );
-    return;
-  }
-  const count = await memoryKills(connection);
-  if (count === 0) return;
-  tell(
-    `the command was killed; the container has run out of memory, and ${count} of its processes were killed so far: raise container.memory in the configuration`,
-  );
-}

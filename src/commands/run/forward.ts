@@ -2,6 +2,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import { constants } from 'node:os';
 import type { Host } from '../../system/host';
+import { explained } from '../../container/endings';
 import type { RunningContainer } from '../../container/provide';
 import type { Settings } from '../../container/spec/spec';
 import type { SshConnection } from '../../container/ssh/ssh';
@@ -52,7 +53,7 @@ async function forward(named: readonly Pair[], options: TargetOptions, host: Hos
     }
     const ended = await Promise.race([firstEndSignal(), connection.lost]);
     if (typeof ended === 'string') return 128 + constants.signals[ended];
-    throw await target.explain(ended, container);
+    throw await explained(ended, target.wanted.engine, container);
   } finally {
     for (const server of servers) server.close();
     connection.destroy();

@@ -4,7 +4,7 @@ import type { Host } from '../../system/host';
 import { AgentProcess } from '../../agent/process';
 import type { StopLadder } from '../../agent/process-end';
 import type { Settings } from '../../container/spec/spec';
-import { removeInside } from '../../container/ssh/inside';
+import { removeInside } from '../../container/ssh/short-command';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { CaiError, messageOf } from '../../errors';
 import { openLog, type Log } from '../../system/log';

@@ -2,7 +2,8 @@
 import { Option } from 'commander';
 import { size } from '../../config/config-kinds';
 import type { Brought } from '../../container/copy/copy';
-import { copyVolumeName } from '../../container/spec/spec';
+import { explained } from '../../container/endings';
+import { copyVolumeName } from '../../container/spec/names';
 import { ownContainers, ownVolumes } from '../../container/user-containers';
 import { CaiError } from '../../errors';
 import type { Host } from '../../system/host';
@@ -54,7 +55,7 @@ async function pull({ limit, ...options }: Options, host: Host): Promise<number>
     else process.stdout.write(brought.map(toldOf).join('\n'));
     return 0;
   } catch (reason) {
-    throw await target.explain(reason, container);
+    throw await explained(reason, target.wanted.engine, container);
   } finally {
     await connection.end();
   }

@@ -12,7 +12,7 @@ import type { Target } from '../containers/target';
 /** An agent may have written what runs, in characters. */
 const maxLineLength = 2 ** 20;
 
-interface Entered {
+interface SetUpPlace {
   readonly container: RunningContainer;
   readonly connection: SshConnection;
   /** The command for whose sake this happens: they have its environment. */
@@ -23,7 +23,7 @@ interface Entered {
 /** Runs what has not run yet. One that fails is told, and keeps nothing else from running. Rejects with `SSH_CONNECT`. */
 export async function setUpContainer(
   { wanted, voice }: Pick<Target, 'wanted' | 'voice'>,
-  { container, connection, command, host }: Entered,
+  { container, connection, command, host }: SetUpPlace,
 ): Promise<void> {
   const { hooks } = metadataOf(container.devcontainer);
   if (hooks.length === 0) return;

@@ -1,7 +1,7 @@
 /** The user's SSH agent in a container, for what the configuration allows of it. */
 import { randomBytes } from 'node:crypto';
 import type { Variables } from '../../container/environment';
-import { removeInside } from '../../container/ssh/inside';
+import { removeInside } from '../../container/ssh/short-command';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { AgentFolders } from '../../system/paths/agent-folders';
 import { AgentProxy, knownHosts, keyBlob } from '../../network';

@@ -1,7 +1,7 @@
 /** What a command has besides its container: a way to the network, and the sign-in of its agent. */
 import type { Variables } from '../../container/environment';
 import type { RunningContainer } from '../../container/provide';
-import { runToEnd } from '../../container/ssh/inside';
+import { runToEnd } from '../../container/ssh/short-command';
 import type { SshConnection } from '../../container/ssh/ssh';
 import { insideOf, signInOf, SignIns, askOnLink, askOnTerminal, keepDecision } from '../../network';
 import { javaVariable, openEgress } from '../../container/egress';
@@ -10,7 +10,7 @@ import type { Wanted } from '../containers/target';
 import { tell } from '../support/terminal';
 import type { Guard } from './guard';
 
-interface Entered {
+interface WayPlace {
   readonly container: Pick<RunningContainer, 'authority'>;
   readonly connection: SshConnection;
   /** The environment of every command there. */
@@ -35,7 +35,7 @@ interface Choices {
 /** Opens the way, unless the container has its own network. Rejects with `SSH_CONNECT`, and with `CONFIG`. */
 export async function openWay(
   { config, workspace, settings }: Pick<Wanted, 'config' | 'workspace' | 'settings'>,
-  { container, connection, base, own }: Entered,
+  { container, connection, base, own }: WayPlace,
   { host, guard }: { readonly host: Host; readonly guard: Guard },
   { quiet: isQuiet = false, signsInForAll = false }: Choices,
 ): Promise<WayOut> {

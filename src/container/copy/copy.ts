@@ -9,7 +9,7 @@ import type { Host } from '../../system/host';
 import { within } from '../../system/time-limit';
 import { printableLine, quoted } from '../../system/quoted';
 import type { Progress } from '../image/progress';
-import { printedBy } from '../ssh/inside';
+import { printedBy } from '../ssh/short-command';
 import type { RemoteProcess } from '../ssh/remote-process';
 import type { SshConnection } from '../ssh/ssh';
 import { takeBundle, type Taken } from './bundle';

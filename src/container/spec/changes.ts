@@ -4,7 +4,9 @@
  * renamed, moved or removed on the host.
  */
 import { quoted } from '../../system/quoted';
-import { configHash, label, type Bind, type Settings } from './spec';
+import type { Labels } from '../engine/engine';
+import { configHash, label } from './labels';
+import type { Bind, Settings } from './spec';
 import { objectIn } from '../../system/unless';
 
 /**
@@ -13,8 +15,6 @@ import { objectIn } from '../../system/unless';
  * which takes away the mount over it; `more`: something has to be protected besides, or does not exist any more.
  */
 export type Change = 'folder' | 'settings' | 'switched' | 'lost' | 'more';
-
-type Labels = Readonly<Record<string, string>>;
 
 /** All differences that the labels tell; of an image they tell nothing. */
 export function changesOf(labels: Labels, settings: Settings): Set<Change> {

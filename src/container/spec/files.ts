@@ -11,7 +11,14 @@ import type { InnerEntry } from '../engine/engine';
 import { seccompFile } from '../engine/seccomp';
 import { file, folder, link, longer } from './inner-entry';
 import { userFiles, sshLines } from './user-settings';
-import { caFile, dataFolder, systemCaFile, type Bind, type ContainerUser, type Settings } from './spec';
+import { dataFolder } from './mounts/mounts';
+import type { Bind, ContainerUser, Settings } from './spec';
+
+/** Where programs inside find the certificates of the user's configuration. */
+export const caFile = '/run/cai/ca.pem';
+
+/** The bundle of Debian's ca-certificates, which most programs read. */
+export const systemCaFile = '/etc/ssl/certs/ca-certificates.crt';
 
 /** Our own files inside, owned by root: what runs there cannot change them. */
 const ownFolder = '/run/cai';

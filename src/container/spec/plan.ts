@@ -4,21 +4,11 @@ import { agentHome } from '../../workspace/mount';
 import { machineName } from '../../config/host-rules';
 import type { ContainerPlan } from '../engine/engine';
 import { protectionText, rootsText } from './changes';
-import {
-  caFile,
-  configHash,
-  label,
-  mountsOf,
-  ownerLabels,
-  recordedOf,
-  rightsOf,
-  sharedMemoryOf,
-  systemCaFile,
-  volumeLabels,
-  type Circumstances,
-  type ContainerUser,
-  type Settings,
-} from './spec';
+import { caFile, systemCaFile } from './files';
+import { configHash, label, ownerLabels, recordedOf, volumeLabels } from './labels';
+import { mountsOf } from './mounts/mounts';
+import { rightsOf, sharedMemoryOf } from './rights';
+import type { Circumstances, ContainerUser, Settings } from './spec';
 
 /** The plan; `hostKey`: fingerprint of the key that is put in. */
 export function planOf(settings: Settings, circumstances: Circumstances, hostKey: string): ContainerPlan {

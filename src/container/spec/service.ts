@@ -7,7 +7,8 @@ import { noRights, type ContainerInfo } from '../engine/container-info';
 import type { ContainerPlan } from '../engine/engine';
 import type { EngineAbout, ImageInfo } from '../engine/engine-info';
 import { readPackaged } from './files';
-import { label, type Settings } from './spec';
+import { label } from './labels';
+import type { Settings } from './spec';
 
 export type Service = Config['services'][number];
 

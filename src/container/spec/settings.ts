@@ -1,3 +1,4 @@
+/** The settings of a container, from the configuration, the workspace and what this machine has. */
 import { readFile, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { Host } from '../../system/host';
@@ -22,8 +23,8 @@ import { rootRules } from '../../workspace/refused-root';
 import { packagedFilesHash } from './files';
 import { findUserSettings } from './user-settings';
 import { wantedServices } from './service';
-import { makeHooks, protectionOf } from './protection';
-import { makeOwnFolders, ownFolders } from './own-folders';
+import { makeHooks, protectionOf } from './mounts/protection';
+import { makeOwnFolders, ownFolders } from './mounts/own-folders';
 import type { Bind, Settings } from './spec';
 import { isInside } from '../../system/paths/is-inside';
 

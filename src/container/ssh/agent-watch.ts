@@ -6,8 +6,7 @@ const watcher = '/run/cai/watch';
 /** No line of our programs is longer. */
 const maxLineLength = 200;
 
-/** Exit statuses of the supervisor: the container was made by a version without a watcher; it had no room for it. */
-const noWatcherStatus = 127;
+/** Exit statuses of the supervisor that had no room for a watcher. */
 const noRoomStatuses: readonly (number | undefined)[] = [125, 126, undefined];
 /** Before it is started again, in milliseconds; the command may just have ended, too. */
 const againMs = 2_000;
@@ -29,7 +28,7 @@ interface Watched {
 
 /**
  * Watches a command until it ends. A watcher that is ended before is started again, unless that happens too often. Never
- * rejects: a container that was made by another version has no watcher, and a connection that is lost is told elsewhere.
+ * rejects: a connection that is lost is told elsewhere.
  */
 export async function watchCommand(
   connection: Pick<SshConnection, 'run' | 'isOver'>,
@@ -49,7 +48,6 @@ export async function watchCommand(
     const status = await startWatcher(connection, watcher, hear)
       .then(async ({ exited }) => (await exited).status)
       .catch(() => undefined);
-    if (status === noWatcherStatus) return;
     const isStarted = !noRoomStatuses.includes(status);
     if (performance.now() - startedAt >= longEnoughMs) ended = 0;
     if (isStarted) ended++;

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { removeInside, runToEnd } from './inside';
+import { removeInside, runToEnd } from './short-command';
 import type { SshConnection } from './ssh';
 
 /** Longer ones are no addresses of sign-ins, in bytes. */

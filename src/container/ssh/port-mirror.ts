@@ -47,7 +47,7 @@ export class PortMirror {
       () => {
         if (mirror.#isClosed) return;
         tell(
-          'a browser of this machine cannot reach the sign-in, if it comes to that: the container was made by another version; recreate it with "cai login --fresh" or "cai rm"',
+          'a browser of this machine cannot reach the sign-in, if it comes to that: the program in the container that finds its ports has ended; sign in again, or first recreate the container with "cai login --fresh" or "cai rm"',
         );
       },
       () => undefined,

@@ -61,7 +61,7 @@ export async function startProcess(
   // What is written when the command has ended may be lost.
   channel.on('error', () => undefined);
   const { stdout, stderr } = openOutput(channel);
-  const { outgoing, _client } = channel as unknown as ChannelInside;
+  const { outgoing, _client } = channel as unknown as ChannelRequests;
   const exited = exitOf(channel, lost);
   let isOpen = true;
   let hasEnded = false;
@@ -137,7 +137,7 @@ function exitOf(channel: SessionChannel, lost: () => CaiError | undefined): Remo
  * What ssh2 sends requests with. Its own methods for them do nothing once stdin has ended, though a channel takes
  * requests until it is closed. Source: RFC 4254, 5.3.
  */
-interface ChannelInside {
+interface ChannelRequests {
   readonly outgoing: { readonly id: number };
   readonly _client: {
     readonly _protocol: {

@@ -30,7 +30,7 @@ const keepalive = { keepaliveInterval: 4_000, keepaliveCountMax: 3 };
 const closeMs = 1_000;
 /** How long the container may take to answer a request, in milliseconds: one that is hostile never does. */
 const answerMs = 30_000;
-/** How much may wait for a container that does not read, in bytes: answers to it, for what we send it waits by itself. */
+/** Bytes of ssh2's own answers that may wait for a container that does not read; what we send is paced (`pace.ts`). */
 const maxUnreadBytes = 16 * 2 ** 20;
 /** Between two attempts, in milliseconds: sshd needs some tens of them to start, and seconds on a busy machine. */
 const firstPauseMs = 5;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 
 /** What the other end of a channel may send before it is given room for more. */
-interface ChannelInside {
+interface ChannelWindow {
   /** The room that is left on all streams of a channel of ssh2, in bytes. */
   readonly incoming: { window: number };
 }
@@ -12,7 +12,7 @@ interface ChannelInside {
  * all was left, and its streams keep what they are given. Source: RFC 4254, 5.2.
  */
 export function heedWindow(channel: object, onExcess: () => void): void {
-  const { incoming } = channel as ChannelInside;
+  const { incoming } = channel as ChannelWindow;
   let room = incoming.window;
   Object.defineProperty(incoming, 'window', {
     get: () => room,

@@ -1,5 +1,5 @@
 import { imageLabel } from '../../../src/container/image/image-tag';
-import { label } from '../../../src/container/spec/spec';
+import { label } from '../../../src/container/spec/labels';
 import { fakeEngine } from '../../container/fake-engine';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

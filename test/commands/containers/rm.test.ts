@@ -1,4 +1,4 @@
-import { label } from '../../../src/container/spec/spec';
+import { label } from '../../../src/container/spec/labels';
 import { fakeEngine } from '../../container/fake-engine';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

@@ -4,7 +4,7 @@ import type { Facts } from '../../../src/commands/doctor/checks';
 import { offerMoves, signIns } from '../../../src/commands/doctor/sign-ins';
 import { noRights } from '../../../src/container/engine/container-info';
 import type { ContainerPlan, Engine, InnerEntry } from '../../../src/container/engine/engine';
-import { dataFolder } from '../../../src/container/spec/spec';
+import { dataFolder } from '../../../src/container/spec/mounts/mounts';
 import { SignIns, type SignIn } from '../../../src/network/keys/kept-sign-in';
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { label } from '../../../src/container/spec/spec';
+import { label } from '../../../src/container/spec/labels';
 import { fakeEngine } from '../../container/fake-engine';
 import { userWith } from '../../support/cli';
 import { runHere } from '../../support/cli-here';

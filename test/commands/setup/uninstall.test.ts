@@ -5,7 +5,7 @@ import { removalOf } from '../../../src/commands/setup/uninstall';
 import { userWith } from '../../support/cli';
 import type { Engine } from '../../../src/container/engine/engine';
 import { imageLabel } from '../../../src/container/image/image-tag';
-import { label } from '../../../src/container/spec/spec';
+import { label } from '../../../src/container/spec/labels';
 import { recordBaseline } from '../../../src/workspace/protect/baseline';
 import { runHere } from '../../support/cli-here';
 import { git } from '../../support/git';

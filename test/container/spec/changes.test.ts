@@ -5,7 +5,7 @@ import {
   replacedRoot,
   rootsText,
 } from '../../../src/container/spec/changes';
-import { configHash, label } from '../../../src/container/spec/spec';
+import { configHash, label } from '../../../src/container/spec/labels';
 import { settings } from '../given';
 
 const workspace = {

@@ -1,6 +1,7 @@
 import { engineProfile } from '../../../src/container/engine/container-info';
 import { planOf } from '../../../src/container/spec/plan';
-import { label, recordedOf, type Settings } from '../../../src/container/spec/spec';
+import { label, recordedOf } from '../../../src/container/spec/labels';
+import type { Settings } from '../../../src/container/spec/spec';
 import { circumstances, settings } from '../given';
 
 /** What is asked for with these changes. */

@@ -5,7 +5,7 @@ import { createBody } from '../../../src/container/engine/docker/create-body';
 import type { ImageInfo } from '../../../src/container/engine/engine-info';
 import { planOf } from '../../../src/container/spec/plan';
 import { servicePlan, wantedServices, type Service } from '../../../src/container/spec/service';
-import { configHash } from '../../../src/container/spec/spec';
+import { configHash } from '../../../src/container/spec/labels';
 import { Host } from '../../../src/system/host';
 import { newFolder } from '../../support/temp-folder';
 import { circumstances, settings } from '../given';

@@ -141,16 +141,6 @@ describe('watchCommand', () => {
       expect(run.isOver()).toBe(true);
     });
 
-    test('does without one in a container that has none', async () => {
-      const run = watching();
-
-      await endLast(run, 127);
-
-      expect(run.played).toHaveLength(1);
-      expect(run.told).toEqual([]);
-      expect(run.isOver()).toBe(true);
-    });
-
     test('waits where there is no room for one, however long', async () => {
       let hasRoom = false;
       const run = watching(() => (hasRoom ? new Played() : undefined));

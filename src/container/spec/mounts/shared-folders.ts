@@ -1,11 +1,11 @@
 /** How a folder of this machine is known again on another one, where the engine is. */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { CaiError } from '../../errors';
-import { quoted } from '../../system/quoted';
-import type { ContainerInfo } from '../engine/container-info';
-import type { EngineAbout } from '../engine/engine-info';
-import type { Bind } from './spec';
+import { CaiError } from '../../../errors';
+import { quoted } from '../../../system/quoted';
+import type { ContainerInfo } from '../../engine/container-info';
+import type { EngineAbout } from '../../engine/engine-info';
+import type { Bind } from '../spec';
 
 /**
  * What the keeper compares for each bind, before anything else runs in the container. On this kernel that is what was

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeHooks, protectionOf } from '../../../src/container/spec/protection';
-import { newFolder } from '../../support/temp-folder';
+import { makeHooks, protectionOf } from '../../../../src/container/spec/mounts/protection';
+import { newFolder } from '../../../support/temp-folder';
 
 const isLinux = process.platform === 'linux';
 let root: string;

@@ -1,19 +1,19 @@
 /** Mounts over folders that agents can write, which keep in their place what the user's machine would execute. */
 import { constants, fstatSync, lstatSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, messageOf, errorCodeOf } from '../../errors';
-import type { OuterGitFolder } from '../../workspace/outer-git';
-import { identityIn } from '../../system/paths/pinned-folder';
-import type { Patterns } from '../../workspace/protect/git-named-paths';
-import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../workspace/protect/protected-paths';
-import { isProtectable, type ProtectedPath } from '../../system/paths/look-inside';
-import { quoted } from '../../system/quoted';
-import { withFile } from '../../system/files/open-file';
-import { pathOfOpen } from '../../system/files/descriptor';
+import { CaiError, messageOf, errorCodeOf } from '../../../errors';
+import type { OuterGitFolder } from '../../../workspace/outer-git';
+import { identityIn } from '../../../system/paths/pinned-folder';
+import type { Patterns } from '../../../workspace/protect/git-named-paths';
+import { allProtectedIn, parentsOf, protectedInGitFolder } from '../../../workspace/protect/protected-paths';
+import { isProtectable, type ProtectedPath } from '../../../system/paths/look-inside';
+import { quoted } from '../../../system/quoted';
+import { withFile } from '../../../system/files/open-file';
+import { pathOfOpen } from '../../../system/files/descriptor';
 import { makeInside } from './own-folders';
-import type { Bind } from './spec';
-import { isMissing, unlessFails } from '../../system/unless';
-import { innermost, isInside } from '../../system/paths/is-inside';
+import type { Bind } from '../spec';
+import { isMissing, unlessFails } from '../../../system/unless';
+import { innermost, isInside } from '../../../system/paths/is-inside';
 
 /** Mounts that come after those that are there, and sentences for the user about what cannot be protected. */
 type Protection = Readonly<Record<'binds', readonly Bind[]> & Record<'notices', readonly string[]>>;

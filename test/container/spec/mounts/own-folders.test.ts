@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeOwnFolders, ownFolders } from '../../../src/container/spec/own-folders';
-import { newFolder } from '../../support/temp-folder';
+import { makeOwnFolders, ownFolders } from '../../../../src/container/spec/mounts/own-folders';
+import { newFolder } from '../../../support/temp-folder';
 
 describe('ownFolders', () => {
   const none = { root: '/w', patterns: [], protection: [] };

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { identifiedFor, notShared } from '../../../src/container/spec/shared-folders';
-import { newFolder } from '../../support/temp-folder';
+import { identifiedFor, notShared } from '../../../../src/container/spec/mounts/shared-folders';
+import { newFolder } from '../../../support/temp-folder';
 
 const folder = newFolder();
 const { dev, ino, mtimeMs, ctimeMs } = statSync(folder);

@@ -1,15 +1,15 @@
 /** Folders of the workspace in whose place containers have volumes: `container.own`. */
 import { constants, fstatSync, lchownSync, mkdirSync } from 'node:fs';
 import { posix } from 'node:path';
-import { CaiError, errorCodeOf, messageOf } from '../../errors';
-import { withFile } from '../../system/files/open-file';
-import { isInside } from '../../system/paths/is-inside';
-import { formOf } from '../../system/paths/look-inside';
-import { quoted } from '../../system/quoted';
-import { unlessFails } from '../../system/unless';
-import { protectedPatterns } from '../../workspace/protect/protected-paths';
-import { hasOpenFiles, placeOf } from '../../system/files/descriptor';
-import type { Bind } from './spec';
+import { CaiError, errorCodeOf, messageOf } from '../../../errors';
+import { withFile } from '../../../system/files/open-file';
+import { isInside } from '../../../system/paths/is-inside';
+import { formOf } from '../../../system/paths/look-inside';
+import { quoted } from '../../../system/quoted';
+import { unlessFails } from '../../../system/unless';
+import { protectedPatterns } from '../../../workspace/protect/protected-paths';
+import { hasOpenFiles, placeOf } from '../../../system/files/descriptor';
+import type { Bind } from '../spec';
 
 /**
  * Paths below the workspace, without those that lie in another of them. Throws `CaiError('CONFIG')` for one that has to be
