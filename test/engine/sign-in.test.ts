@@ -201,7 +201,10 @@ describe('cai login', () => {
       status: 0,
       shown: '1\nhttps://claude.com/a?b=$(c)%20d\n',
     });
-    expect(stdout.toString()).toContain('cai: opening in your browser: https://claude.com/a?b=$(c)%20d\r\n');
+    // The terminal adds a CR once the command has ended, which may be before the page is told.
+    expect(stdout.toString()).toMatch(
+      /cai: opening in your browser: https:\/\/claude\.com\/a\?b=\$\(c\)%20d\r+\n/,
+    );
     expect(stdout.toString()).not.toContain('browser: https://example.com');
     expect(stdout.toString()).toContain('-rwx------');
   });
